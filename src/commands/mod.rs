@@ -1,0 +1,6 @@
+//! One file for each command.
+
+pub mod migrate;
+pub mod openapi;
+pub mod postgres;
+pub mod serve;

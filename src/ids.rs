@@ -1,0 +1,57 @@
+//! Keys of what is stored. Each is a UUID of version 7: it sorts by its time of birth, which makes it a cursor too,
+//! and it is no secret.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// A text that is no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an id")]
+pub struct ParseIdError;
+
+macro_rules! id {
+    ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
+        #[$doc]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+        #[sqlx(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new id.
+            #[must_use]
+            #[expect(clippy::new_without_default, reason = "a default that differs each time would surprise")]
+            pub fn new() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            /// Reads the one form in which ids are written: hyphens, lower case.
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                let id = Self(Uuid::try_parse(text).map_err(|_| ParseIdError)?);
+                if id.to_string() == text { Ok(id) } else { Err(ParseIdError) }
+            }
+        }
+    )+};
+}
+
+id! {
+    /// An identity: guest, human, bot or cpu.
+    PlayerId,
+    /// A login, from its first refresh token to its last.
+    SessionId,
+    /// A place with two seats.
+    TableId,
+    /// One play-through.
+    GameId,
+}

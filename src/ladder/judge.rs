@@ -1,0 +1,65 @@
+//! What becomes of a posted move: a pure function of the game and the request.
+
+use hasami_rules::{Move, Side};
+
+use super::replay::Loaded;
+use crate::error::{Error, Result};
+use crate::ids::{GameId, PlayerId};
+
+/// A posted move.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayMove {
+    /// In which game.
+    pub game_id: GameId,
+    /// Who posts it.
+    pub player_id: PlayerId,
+    /// The move.
+    pub mv: Move,
+    /// The ply that it is meant to become.
+    pub ply: u16,
+}
+
+/// What is to be done about a posted move.
+#[derive(Debug)]
+pub enum Decision {
+    /// Nothing: the log holds it already.
+    Retry(Loaded),
+    /// Write it; the game, as after the move, goes on.
+    Append(Loaded),
+    /// Write it and end the game.
+    Finish(Loaded),
+}
+
+/// Judges a move posted for a game that was read just now.
+///
+/// # Errors
+/// Why it is refused, which changes nothing.
+pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
+    let side = loaded.side_of(request.player_id)?;
+    let current_ply = loaded.game.ply();
+    let made = usize::from(request.ply).checked_sub(1).and_then(|i| loaded.records.get(i));
+    if made.is_some_and(|r| r.mv == request.mv) && mover(request.ply) == side {
+        return Ok(Decision::Retry(loaded));
+    }
+    if loaded.row.ended_at.is_some() {
+        return Err(Error::GameOver { current_ply });
+    }
+    if request.ply != current_ply + 1 {
+        return Err(Error::StalePly { current_ply });
+    }
+    if loaded.game.to_move() != Some(side) {
+        return Err(Error::NotYourTurn { current_ply });
+    }
+    let now = loaded.row.now;
+    loaded.play(request.mv, false, now)?;
+    Ok(match loaded.game.outcome() {
+        None => Decision::Append(loaded),
+        Some(_) => Decision::Finish(loaded),
+    })
+}
+
+/// The side that makes a ply.
+#[must_use]
+pub fn mover(ply: u16) -> Side {
+    if ply % 2 == 1 { Side::First } else { Side::Second }
+}

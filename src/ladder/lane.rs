@@ -1,0 +1,255 @@
+//! The move lane: moves that arrive together are read, judged and written together.
+//!
+//! One task with one connection takes all that queued while its last batch was under way, so an idle service adds
+//! no wait and a busy one shares two statements and one commit among many moves. No lock is held between reading
+//! and writing: the write finds the game as it was read, or leaves it alone and the move is judged again.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool};
+use sqlx::{Connection as _, PgConnection};
+use tokio::sync::{mpsc, oneshot};
+
+use super::judge::{Decision, PlayMove, judge};
+use super::log;
+use super::replay::Loaded;
+use super::settle::{self, Ending};
+use crate::error::{Error, Result};
+use crate::ids::GameId;
+use crate::store;
+use crate::store::games::{Append, GameRow};
+
+/// Moves written by one statement, at most.
+const BATCH: usize = 200;
+/// Moves waiting, at most.
+const QUEUE: usize = 4096;
+/// How long a caller waits for the outcome; the move is judged all the same.
+const PATIENCE: Duration = Duration::from_millis(1900);
+/// How often a move is judged again, alone, after somebody else was faster.
+const ATTEMPTS: u32 = 4;
+
+/// What became of a posted move.
+#[derive(Debug)]
+pub struct Played {
+    /// The game: as after the move, or as it stands now for a retry.
+    pub game: Loaded,
+    /// Whether the move was written now; else the log held it.
+    pub created: bool,
+}
+
+struct Job {
+    request: PlayMove,
+    reply: oneshot::Sender<Result<Played>>,
+}
+
+impl Job {
+    /// A caller that went away needs no answer.
+    fn answer(self, outcome: Result<Played>) {
+        drop(self.reply.send(outcome));
+    }
+}
+
+/// The way into the lane.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    queue: mpsc::Sender<Job>,
+}
+
+impl Lane {
+    /// Starts the lane. It ends when its last handle is dropped.
+    #[must_use]
+    pub fn start(pool: PgPool, options: PgConnectOptions) -> Self {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        tokio::spawn(run(jobs, pool, store::session_options(options)));
+        Self { queue }
+    }
+
+    /// Plays a move.
+    ///
+    /// # Errors
+    /// Why it is refused; `Overloaded` where the queue is full, `Unavailable` where the outcome is not known yet.
+    pub async fn play(&self, request: PlayMove) -> Result<Played> {
+        let (reply, outcome) = oneshot::channel();
+        self.queue.try_send(Job { request, reply }).map_err(|e| match e {
+            mpsc::error::TrySendError::Full(_) => Error::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => Error::Internal("the move lane has ended".to_owned()),
+        })?;
+        match tokio::time::timeout(PATIENCE, outcome).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(Error::Internal("the move lane dropped a move".to_owned())),
+            Err(_) => Err(Error::Unavailable("no outcome of a move in time".to_owned())),
+        }
+    }
+}
+
+async fn run(mut jobs: mpsc::Receiver<Job>, pool: PgPool, options: PgConnectOptions) {
+    let mut connection = None;
+    let mut waiting = VecDeque::new();
+    loop {
+        if waiting.is_empty() {
+            match jobs.recv().await {
+                Some(job) => waiting.push_back(job),
+                None => return,
+            }
+        }
+        while waiting.len() < BATCH {
+            match jobs.try_recv() {
+                Ok(job) => waiting.push_back(job),
+                Err(_) => break,
+            }
+        }
+        let batch = take_batch(&mut waiting);
+        let conn = match connection.take() {
+            Some(conn) => Ok(conn),
+            None => connect(&options).await,
+        };
+        match conn {
+            Ok(mut conn) => {
+                if play_batch(&mut conn, &pool, batch).await {
+                    connection = Some(conn);
+                }
+            }
+            Err(error) => {
+                let why = error.to_string();
+                batch.into_iter().for_each(|job| job.answer(Err(Error::Unavailable(why.clone()))));
+            }
+        }
+    }
+}
+
+async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
+    match tokio::time::timeout(PATIENCE, PgConnection::connect_with(options)).await {
+        Ok(conn) => Ok(conn?),
+        Err(_) => Err(Error::Unavailable("no connection in time".to_owned())),
+    }
+}
+
+/// The first jobs, one of each game; a game's second job stays where it is.
+fn take_batch(waiting: &mut VecDeque<Job>) -> Vec<Job> {
+    let mut games = HashSet::with_capacity(waiting.len());
+    let (batch, rest) = waiting.drain(..).partition(|job| games.insert(job.request.game_id));
+    *waiting = rest;
+    Vec::from(batch)
+}
+
+/// Reads, judges and writes a batch. Whether the connection is still good.
+async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> bool {
+    let ids: Vec<GameId> = batch.iter().map(|job| job.request.game_id).collect();
+    let mut rows: HashMap<GameId, GameRow> = match store::games::find_many(conn, &ids).await {
+        Ok(rows) => rows.into_iter().map(|row| (row.game_id, row)).collect(),
+        Err(error) => {
+            tracing::warn!(error = %error, "the move lane could not read");
+            // Nothing was written: whoever has a connection may try each by itself.
+            batch.into_iter().for_each(|job| alone(pool, job));
+            return false;
+        }
+    };
+    let mut appends = Vec::with_capacity(batch.len());
+    let mut written = Vec::with_capacity(batch.len());
+    for job in batch {
+        let decision = rows
+            .remove(&job.request.game_id)
+            .ok_or(Error::GameNotFound)
+            .and_then(Loaded::new)
+            .and_then(|l| judge(l, &job.request));
+        match decision {
+            Ok(Decision::Retry(game)) => job.answer(Ok(Played { game, created: false })),
+            Ok(Decision::Append(game)) => {
+                appends.push(append(&game));
+                written.push((job, game));
+            }
+            Ok(Decision::Finish(game)) => {
+                let pool = pool.clone();
+                tokio::spawn(async move {
+                    match finish(&pool, game).await {
+                        Ok(None) => alone(&pool, job),
+                        Ok(Some(game)) => job.answer(Ok(Played { game, created: true })),
+                        Err(error) => job.answer(Err(error)),
+                    }
+                });
+            }
+            Err(error) => job.answer(Err(error)),
+        }
+    }
+    if appends.is_empty() {
+        return true;
+    }
+    match store::games::append_many(conn, &appends).await {
+        Ok(ids) => {
+            let ids: HashSet<GameId> = ids.into_iter().collect();
+            for (job, game) in written {
+                if ids.contains(&job.request.game_id) {
+                    job.answer(Ok(Played { game, created: true }));
+                } else {
+                    alone(pool, job);
+                }
+            }
+            true
+        }
+        Err(error) => {
+            // A bad row, a deadlock with another instance, or a lost connection, after which the batch may stand or
+            // not: a second look at each tells.
+            tracing::warn!(error = %error, moves = written.len(), "the move lane could not write; each move is looked at again");
+            written.into_iter().for_each(|(job, _)| alone(pool, job));
+            !matches!(error, Error::Unavailable(_))
+        }
+    }
+}
+
+fn append(game: &Loaded) -> Append {
+    Append {
+        game_id: game.row.game_id,
+        ply: game.row.ply,
+        position_hash: game.row.position_hash,
+        ply_at: game.row.ply_at,
+        record: game.records.last().map(|r| log::pack(*r)).unwrap_or_default(),
+    }
+}
+
+/// Judges and writes one move by itself, beside the lane.
+fn alone(pool: &PgPool, job: Job) {
+    let pool = pool.clone();
+    tokio::spawn(async move {
+        let outcome = play_alone(&pool, &job.request).await;
+        job.answer(outcome);
+    });
+}
+
+async fn play_alone(pool: &PgPool, request: &PlayMove) -> Result<Played> {
+    for _ in 0..ATTEMPTS {
+        let row = store::games::find_many(&mut *pool.acquire().await?, &[request.game_id]).await?.pop();
+        let game = Loaded::new(row.ok_or(Error::GameNotFound)?)?;
+        let written = match judge(game, request)? {
+            Decision::Retry(game) => return Ok(Played { game, created: false }),
+            Decision::Append(game) => {
+                let ids = store::games::append_many(&mut *pool.acquire().await?, &[append(&game)]).await;
+                match ids {
+                    Ok(ids) => (!ids.is_empty()).then_some(game),
+                    Err(error) if error.is_deadlock() => None,
+                    Err(error) => return Err(error),
+                }
+            }
+            Decision::Finish(game) => finish(pool, game).await?,
+        };
+        if let Some(game) = written {
+            return Ok(Played { game, created: true });
+        }
+    }
+    Err(Error::Overloaded)
+}
+
+/// Ends a game whose last move ended it. `None` where somebody was faster.
+async fn finish(pool: &PgPool, game: Loaded) -> Result<Option<Loaded>> {
+    let Some(ending) = Ending::of_board(&game) else {
+        return Err(Error::Internal("a game that goes on was to be ended".to_owned()));
+    };
+    store::transaction(pool, move |conn| {
+        let game = game.clone();
+        Box::pin(async move {
+            let ply_before = game.game.ply() - 1;
+            settle::finish(conn, game, ply_before, ending).await
+        })
+    })
+    .await
+}

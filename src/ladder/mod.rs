@@ -1,0 +1,11 @@
+//! What can happen: each public function that changes something is one atomic change.
+
+pub mod games;
+pub mod judge;
+pub mod lane;
+pub mod log;
+pub mod players;
+pub mod ranks;
+pub mod replay;
+pub mod settle;
+pub mod tables;

@@ -1,0 +1,150 @@
+//! A stored row becomes a game again.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use hasami_rules::{Game, IllegalMove, Move, PlayError, Position, Side, SquareSet};
+
+use super::log::{self, Record};
+use crate::error::{Error, Result};
+use crate::ids::{GameId, PlayerId};
+use crate::store::games::{GameRow, GameStatus};
+
+/// A game as its row and log say.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The row. Its log is empty: `records` holds what it held.
+    pub row: GameRow,
+    /// What follows from the moves.
+    pub game: Game,
+    /// The log, in the order of play.
+    pub records: Vec<Record>,
+}
+
+/// One ply of a game's history.
+#[derive(Debug, Clone)]
+pub struct Ply {
+    /// Which, 1 for the first.
+    pub ply: u16,
+    /// Who moved.
+    pub side: Side,
+    /// The move.
+    pub mv: Move,
+    /// Where pieces fell.
+    pub captured: SquareSet,
+    /// Whether the computer moved for the seat.
+    pub by_cpu: bool,
+    /// The key of the position after it.
+    pub position_hash: u64,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// How long it took since the ply before, or since the start.
+    pub elapsed_ms: u64,
+}
+
+impl Loaded {
+    /// Replays a row's log, and holds the row against it.
+    ///
+    /// # Errors
+    /// `CorruptLog`.
+    pub fn new(mut row: GameRow) -> Result<Self> {
+        let game_id = row.game_id;
+        let corrupt = |why: String| Error::CorruptLog { game_id, why };
+        let records = log::unpack(&std::mem::take(&mut row.log)).map_err(|e| corrupt(e.to_string()))?;
+        let game =
+            Game::replay(row.options().game(), records.iter().map(|r| r.mv)).map_err(|e| corrupt(e.to_string()))?;
+        if game.ply() != row.ply() {
+            return Err(corrupt(format!("the log has {} plies, the row says {}", game.ply(), row.ply)));
+        }
+        if game.position().hash() != row.position_hash.cast_unsigned() {
+            return Err(corrupt("it ends at another position than the row says".to_owned()));
+        }
+        if row.status == GameStatus::Playing && game.outcome().is_some() {
+            return Err(corrupt("it is over, but the row says that it is played".to_owned()));
+        }
+        Ok(Self { row, game, records })
+    }
+
+    /// Makes a move at `now`, cut to milliseconds and never before the ply before.
+    ///
+    /// # Errors
+    /// The move is illegal, or the game is over.
+    pub fn play(&mut self, mv: Move, by_cpu: bool, now: DateTime<Utc>) -> Result<()> {
+        self.game.play(mv).map_err(|e| match e {
+            PlayError::Illegal(reason) => Error::IllegalMove(reason),
+            PlayError::GameOver => Error::GameOver { current_ply: self.game.ply() },
+        })?;
+        let at = now.max(self.row.ply_at);
+        let elapsed_ms = u64::try_from((at - self.row.ply_at).num_milliseconds()).unwrap_or(0);
+        self.records.push(Record { mv, by_cpu, elapsed_ms });
+        self.row.ply += 1;
+        self.row.ply_at = at;
+        self.row.position_hash = self.game.position().hash().cast_signed();
+        Ok(())
+    }
+
+    /// The whole history.
+    #[must_use]
+    pub fn history(&self) -> Vec<Ply> {
+        let mut position = Position::START;
+        let mut at = self.row.started_at;
+        let plies = (1..).zip(&self.records).map(|(ply, record)| {
+            let side = position.side();
+            let (next, captured) = position.play_unchecked(record.mv);
+            position = next;
+            at += TimeDelta::milliseconds(record.elapsed_ms.cast_signed());
+            Ply {
+                ply,
+                side,
+                mv: record.mv,
+                captured,
+                by_cpu: record.by_cpu,
+                position_hash: next.hash(),
+                at,
+                elapsed_ms: record.elapsed_ms,
+            }
+        });
+        plies.collect()
+    }
+
+    /// One ply of the history, if it was made.
+    #[must_use]
+    pub fn ply(&self, ply: u16) -> Option<Ply> {
+        let mut history = self.history();
+        let index = usize::from(ply).checked_sub(1)?;
+        (index < history.len()).then(|| history.swap_remove(index))
+    }
+
+    /// The player's side.
+    ///
+    /// # Errors
+    /// `NotSeated`; `GameNotFound` where the game is hidden from those without a seat.
+    pub fn side_of(&self, player: PlayerId) -> Result<Side> {
+        self.row.side_of(player).ok_or(match self.row.visibility {
+            crate::options::Visibility::Public => Error::NotSeated,
+            crate::options::Visibility::Unlisted => Error::GameNotFound,
+        })
+    }
+
+    /// Which game.
+    #[must_use]
+    pub fn game_id(&self) -> GameId {
+        self.row.game_id
+    }
+
+    /// Whether the computer moved for a side.
+    #[must_use]
+    pub fn stood_in(&self, side: Side) -> bool {
+        let first = usize::from(side == Side::Second);
+        self.records.iter().skip(first).step_by(2).any(|r| r.by_cpu)
+    }
+}
+
+/// Why a move of a posted list cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoMove {
+    /// The text names no two squares.
+    Malformed,
+    /// The rules forbid it.
+    Illegal(IllegalMove),
+    /// The game was over before.
+    GameOver,
+}

@@ -1,0 +1,64 @@
+//! The command line.
+
+mod commands;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use hasami_ladder::config::{DatabaseArgs, LogArgs, ServeArgs};
+use hasami_ladder::logging;
+
+/// A ranked ladder for Hasami Shogi as a REST service.
+///
+/// Without a command it serves. Every flag can be set in the environment too.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the service
+    Serve(ServeArgs),
+    /// Bring the database's schema up to date and end; `serve` does it by itself
+    Migrate(DatabaseArgs),
+    /// Run the service's own Postgres alone, until standard input ends; prints its URL
+    Postgres(commands::postgres::PostgresArgs),
+    /// Print the OpenAPI document
+    Openapi,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse_from(with_default_command(std::env::args_os().collect()));
+    logging::start(cli.log.log_format, &cli.log.log);
+    let done = match cli.command {
+        Command::Serve(args) => commands::serve::run(args).await,
+        Command::Migrate(args) => commands::migrate::run(args).await,
+        Command::Postgres(args) => commands::postgres::run(args).await,
+        Command::Openapi => commands::openapi::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `serve` where no command is named, so that the plain program and its flags serve.
+fn with_default_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let own = ["-h", "--help", "-V", "--version"];
+    let first = args.get(1).map(|arg| arg.to_string_lossy().into_owned());
+    if first.is_none_or(|arg| arg.starts_with('-') && !own.contains(&arg.as_str())) {
+        args.insert(1.min(args.len()), "serve".into());
+    }
+    args
+}

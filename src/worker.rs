@@ -1,0 +1,33 @@
+//! The only code driven by a clock. Any number of instances may run it.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::error::Result;
+use crate::ladder::ranks;
+
+/// Works until it is dropped: folds ranks every second, and every minute looks for players whose days on the board
+/// are over and for sessions that have ended.
+pub async fn run(pool: PgPool) {
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut minute = interval(Duration::from_secs(60));
+    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let (what, done) = tokio::select! {
+            _ = second.tick() => ("fold ranks", ranks::fold(&pool).await.map(|_| ())),
+            _ = minute.tick() => ("look for what is over", clean_up(&pool).await),
+        };
+        if let Err(error) = done {
+            tracing::warn!(error = %error, "could not {what}");
+        }
+    }
+}
+
+async fn clean_up(pool: &PgPool) -> Result<()> {
+    while ranks::unlist_lapsed(pool).await? > 0 {}
+    while ranks::forget_sessions(pool).await? > 0 {}
+    Ok(())
+}
