@@ -287,6 +287,7 @@ pub struct PolicyView {
 
 /// K-factors: the most that a game moves a rating.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({ "new": 40.0, "new_games": 30, "established": 20.0, "master": 10.0, "master_rating": 2400 }))]
 pub struct KView {
     /// For new players.
     new: f64,
@@ -302,6 +303,7 @@ pub struct KView {
 
 /// K is halved after each so many rated games of the same two players in a ladder within so many hours.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({ "games": 5, "hours": 24, "factor": 0.5 }))]
 pub struct RepeatedPairView {
     /// Games.
     games: i64,
@@ -313,6 +315,7 @@ pub struct RepeatedPairView {
 
 /// Who a leaderboard lists.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({ "min_games": 10, "max_idle_days": 90, "guests": false }))]
 pub struct ListedView {
     /// Rated games at least.
     min_games: i32,
