@@ -22,7 +22,8 @@ pub struct DatabaseArgs {
     /// Where the service keeps its own database and its secret
     #[arg(long, env = "LADDER_DATA_DIR", default_value = "data")]
     pub data_dir: PathBuf,
-    /// The programs of an installed Postgres for the service's own database; found by themselves in the usual places
+    /// The folder with the Postgres programs for the service's own database, or `fetched` to download them; without it,
+    /// installed ones are looked for in the usual places, and downloaded if there are none
     #[arg(long, env = "LADDER_POSTGRES_BIN")]
     pub postgres_bin: Option<PathBuf>,
 }
@@ -124,7 +125,11 @@ impl DatabaseArgs {
     /// Which programs of Postgres to use.
     #[must_use]
     pub fn binaries(&self) -> Binaries {
-        self.postgres_bin.clone().filter(|bin| !bin.as_os_str().is_empty()).map_or(Binaries::Any, Binaries::In)
+        match &self.postgres_bin {
+            Some(bin) if bin.as_os_str() == "fetched" => Binaries::Fetched,
+            Some(bin) if !bin.as_os_str().is_empty() => Binaries::In(bin.clone()),
+            _ => Binaries::Any,
+        }
     }
 
     /// The database of `DATABASE_URL`, or the service's own, started.

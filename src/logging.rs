@@ -24,7 +24,12 @@ pub fn start(format: LogFormat, filter: &str) {
         LogFormat::Human => true,
         LogFormat::Json => false,
     };
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(human);
+    // A terminal that was closed is no reason to panic.
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(human)
+        .log_internal_errors(false);
     // Fails only where a log was started before.
     drop(if human { lines.with_target(false).try_init() } else { lines.json().flatten_event(true).try_init() });
 }

@@ -14,6 +14,10 @@ pub enum EmbeddedError {
     #[error("another server{} is running on the data folder {}; stop it first, or choose another folder with --data-dir", holder(*pid), path.display())]
     Locked { path: PathBuf, pid: Option<i32> },
 
+    /// The data folder went away under the running server.
+    #[error("the data folder {} was removed or replaced while this server runs on it; restart the server", path.display())]
+    Replaced { path: PathBuf },
+
     /// A file or folder that must be ours belongs to another user.
     #[error("{} belongs to the user {owner}; start the server as that user, or choose another folder with --data-dir", path.display())]
     ForeignOwner { path: PathBuf, owner: String },

@@ -15,7 +15,7 @@ use super::error::{At, EmbeddedError};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tracing::info;
 
@@ -29,8 +29,8 @@ pub(super) struct Home {
     path: PathBuf,
     account: Account,
     /// Closing these files ends the locks. They are opened close-on-exec, so Postgres does not
-    /// hold them when we are gone.
-    _locks: Vec<File>,
+    /// go on holding them when we are gone.
+    locks: Vec<(PathBuf, File)>,
 }
 
 impl Home {
@@ -39,6 +39,7 @@ impl Home {
         let unusable = |source| EmbeddedError::DataDir { path: data_dir.to_path_buf(), source };
         if !data_dir.is_dir() {
             make_folder(data_dir).map_err(unusable)?;
+            set_mode(data_dir, folder_mode())?;
         }
         let data_dir = data_dir.canonicalize().map_err(unusable)?;
         let mut locks = vec![lock(&data_dir)?];
@@ -83,7 +84,7 @@ impl Home {
         if !account.can_enter(&path) {
             return Err(EmbeddedError::Unreachable { path, user: account.name().to_owned() });
         }
-        Ok(Self { data_dir, path, account, _locks: locks })
+        Ok(Self { data_dir, path, account, locks })
     }
 
     /// The home left behind by a server that is gone; `None` if its server still runs.
@@ -92,6 +93,19 @@ impl Home {
         // A server just starting has made its lock file but not yet written its pid.
         holder(&data_dir.join("server.lock"))?;
         Self::open(data_dir).ok()
+    }
+
+    /// Whether the folder is still the one that was locked. If it was removed or replaced under
+    /// us, whatever runs at its path now belongs to another server.
+    pub(super) fn check(&self) -> Result<(), EmbeddedError> {
+        for (path, file) in &self.locks {
+            let held = file.metadata().at(path)?;
+            let same = |found: fs::Metadata| found.dev() == held.dev() && found.ino() == held.ino();
+            if !fs::metadata(path).is_ok_and(same) {
+                return Err(EmbeddedError::Replaced { path: self.data_dir.clone() });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -147,7 +161,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Takes the lock of a folder, or says who has it.
-fn lock(folder: &Path) -> Result<File, EmbeddedError> {
+fn lock(folder: &Path) -> Result<(PathBuf, File), EmbeddedError> {
     let path = folder.join("server.lock");
     let unusable = |source| EmbeddedError::DataDir { path: folder.to_path_buf(), source };
     let mut file = OpenOptions::new()
@@ -167,7 +181,7 @@ fn lock(folder: &Path) -> Result<File, EmbeddedError> {
     }
     file.set_len(0).map_err(unusable)?;
     writeln!(file, "{}", std::process::id()).map_err(unusable)?;
-    Ok(file)
+    Ok((path, file))
 }
 
 /// The pid in a lock file.

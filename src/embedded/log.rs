@@ -45,7 +45,9 @@ impl Log {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
             let end = file.metadata()?.len();
-            file.seek(SeekFrom::Start(self.began.max(end.saturating_sub(TAIL_BYTES))))?;
+            // Unless it was emptied since.
+            let began = if self.began > end { 0 } else { self.began };
+            file.seek(SeekFrom::Start(began.max(end.saturating_sub(TAIL_BYTES))))?;
             file.take(TAIL_BYTES).read_to_end(&mut bytes)
         });
         if let Err(error) = read {
@@ -67,5 +69,32 @@ impl Log {
         if let Err(error) = emptied {
             warn!("cannot shorten {}: {error}", self.path.display());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_log_is_emptied_under_its_writer() -> Result<(), Box<dyn std::error::Error>> {
+        let path = std::env::temp_dir().join(format!("hasami-ladder-log-{}.log", std::process::id()));
+        let log = Log::open(path.clone())?;
+        log.file.set_len(LARGEST)?;
+        log.bound();
+        assert_eq!(log.file.metadata()?.len(), LARGEST);
+
+        let mut echo = std::process::Command::new("echo");
+        echo.arg("the last line").stdout(log.handle()?).status()?;
+        log.bound();
+        assert_eq!(log.file.metadata()?.len(), 0);
+        echo.stdout(log.handle()?).status()?;
+        assert_eq!(log.tail(), "the last line");
+
+        let old = path.with_extension("log.old");
+        assert_eq!(fs::metadata(&old)?.len(), LARGEST + 14);
+        fs::remove_file(old)?;
+        fs::remove_file(path)?;
+        Ok(())
     }
 }

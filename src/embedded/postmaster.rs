@@ -37,6 +37,7 @@ impl Postmaster {
         let data = cluster.home.data();
         let mut collisions = 0;
         loop {
+            cluster.home.check()?;
             leftovers::end(&data, cluster.temporary).await?;
             leftovers::forget(&data, &cluster.socket)?;
             let log = Log::open(cluster.home.log())?;

@@ -17,7 +17,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LAST_DELAY: Duration = Duration::from_secs(5);
 
 /// One that ran this long had nothing wrong with its start.
-const STABLE: Duration = Duration::from_secs(60);
+const STABLE: Duration = Duration::from_secs(10);
 
 /// The task that owns the postmaster.
 #[derive(Debug)]
@@ -68,6 +68,7 @@ async fn supervise(
         }
         None => cluster.temporary,
     };
+    cluster.home.check()?;
     leftovers::end(&cluster.home.data(), quickly).await?;
     socket::remove(&cluster.home);
     if cluster.temporary {
