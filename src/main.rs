@@ -32,6 +32,8 @@ enum Command {
     Postgres(commands::postgres::PostgresArgs),
     /// Print the OpenAPI document
     Openapi,
+    /// Play games against a running service and tell how fast that goes
+    Load(commands::load::LoadArgs),
 }
 
 #[tokio::main]
@@ -43,6 +45,7 @@ async fn main() -> ExitCode {
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,
         Command::Openapi => commands::openapi::run(),
+        Command::Load(args) => commands::load::run(args).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

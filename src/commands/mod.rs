@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub mod load;
 pub mod migrate;
 pub mod openapi;
 pub mod postgres;

@@ -254,7 +254,7 @@ pub async fn get_history(
         let moves: Vec<String> = game.records.iter().map(|r| r.mv.to_string()).collect();
         return Ok(HttpResponse::Ok().insert_header(vary).content_type(mime::TEXT_PLAIN_UTF_8).body(moves.join(" ")));
     }
-    let items = game.history().iter().map(PlyView::from).collect();
+    let items = game.history().map(|ply| PlyView::from(&ply)).collect();
     Ok(HttpResponse::Ok().insert_header(vary).json(HistoryView { game_id: game.row.game_id.to_string(), items }))
 }
 

@@ -5,7 +5,7 @@ use hasami_rules::{Game, IllegalMove, Move, PlayError, Position, Side, SquareSet
 
 use super::log::{self, Record};
 use crate::error::{Error, Result};
-use crate::ids::{GameId, PlayerId};
+use crate::ids::PlayerId;
 use crate::store::games::{GameRow, GameStatus};
 
 /// A game as its row and log say.
@@ -81,12 +81,11 @@ impl Loaded {
         Ok(())
     }
 
-    /// The whole history.
-    #[must_use]
-    pub fn history(&self) -> Vec<Ply> {
+    /// The whole history, ply by ply.
+    pub fn history(&self) -> impl Iterator<Item = Ply> {
         let mut position = Position::START;
         let mut at = self.row.started_at;
-        let plies = (1..).zip(&self.records).map(|(ply, record)| {
+        (1..).zip(&self.records).map(move |(ply, record)| {
             let side = position.side();
             let (next, captured) = position.play_unchecked(record.mv);
             position = next;
@@ -101,16 +100,13 @@ impl Loaded {
                 at,
                 elapsed_ms: record.elapsed_ms,
             }
-        });
-        plies.collect()
+        })
     }
 
     /// One ply of the history, if it was made.
     #[must_use]
     pub fn ply(&self, ply: u16) -> Option<Ply> {
-        let mut history = self.history();
-        let index = usize::from(ply).checked_sub(1)?;
-        (index < history.len()).then(|| history.swap_remove(index))
+        self.history().nth(usize::from(ply).checked_sub(1)?)
     }
 
     /// The player's side.
@@ -122,12 +118,6 @@ impl Loaded {
             crate::options::Visibility::Public => Error::NotSeated,
             crate::options::Visibility::Unlisted => Error::GameNotFound,
         })
-    }
-
-    /// Which game.
-    #[must_use]
-    pub fn game_id(&self) -> GameId {
-        self.row.game_id
     }
 
     /// Whether the computer moved for a side.
