@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// The command that holds the cluster of a folder, or a temporary one.
 fn command(data_dir: Option<&Path>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hasami-ladder"));
-    command.arg("postgres");
+    command.args(["postgres", "--log-format", "human"]);
     match data_dir {
         Some(dir) => command.arg("--data-dir").arg(dir),
         None => command.arg("--temporary"),
