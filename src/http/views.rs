@@ -57,11 +57,11 @@ pub fn squares(set: SquareSet) -> Vec<String> {
 }
 
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident = $own:ty { $($variant:ident),+ }) => {
+    ($(#[$doc:meta])* $name:ident = $own:ty { $($(#[$word:meta])* $variant:ident),+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
         #[serde(rename_all = "snake_case")]
-        pub enum $name { $($variant),+ }
+        pub enum $name { $($(#[$word])* $variant),+ }
 
         impl From<$own> for $name {
             fn from(own: $own) -> Self {
@@ -84,7 +84,12 @@ words! {
 words! {
     /// How a game is won, and so its ladder: `capture5` (five pieces captured), `lead3` (three more than the
     /// opponent), `captureall` (all nine).
-    WinRuleView = WinRule { Capture5, Lead3, CaptureAll }
+    WinRuleView = WinRule {
+        Capture5,
+        Lead3,
+        #[serde(rename = "captureall")]
+        CaptureAll
+    }
 }
 words! {
     /// A side of a game: `first` moves first and starts on rank 1.
@@ -504,4 +509,28 @@ pub fn seal_cursor<T>(
     }
     rows.truncate(limit);
     rows.last().map(|last| service.cursors.seal(list, &place(last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_on_the_wire_are_those_of_paths_and_columns() {
+        fn check<V: From<T> + Serialize, T: Copy>(all: &[T], own: fn(T) -> &'static str) {
+            for value in all {
+                assert_eq!(serde_json::to_value(V::from(*value)).unwrap(), own(*value));
+            }
+        }
+        check::<WinRuleView, _>(&WinRule::ALL, WinRule::as_str);
+        check::<SideView, _>(&Side::ALL, Side::as_str);
+        check::<TerminationView, _>(&Termination::ALL, Termination::as_str);
+        check::<KindView, _>(
+            &[PlayerKind::Guest, PlayerKind::Human, PlayerKind::Bot, PlayerKind::Cpu],
+            PlayerKind::as_str,
+        );
+        check::<VisibilityView, _>(&[Visibility::Public, Visibility::Unlisted], Visibility::as_str);
+        check::<AbsenceView, _>(&[Absence::Cpu, Absence::Forfeit, Absence::Wait], Absence::as_str);
+        check::<ReasonView, _>(&[Reason::RepeatedPair, Reason::StandIn, Reason::Annulled], Reason::as_str);
+    }
 }
