@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
 use super::extract::{Params, Viewer, from_path};
-use super::views::{self, PlayerView, ReasonView, StatusView, Timestamp, WinRuleView, points};
+use super::views::{self, KindView, PlayerView, ReasonView, StatusView, Timestamp, WinRuleView, points};
 use crate::elo;
 use crate::error::{Error, Result};
 use crate::player::Username;
@@ -67,8 +67,17 @@ pub struct RatingView {
 /// A player's page.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PlayerPageView {
-    #[serde(flatten)]
-    player: PlayerView,
+    /// The id, which never changes.
+    #[schema(example = "01935f3e-8a52-7c44-9a0b-5b5f0f1f7c11")]
+    id: String,
+    /// The handle.
+    #[schema(example = "ana")]
+    username: String,
+    /// The name to show; the handle where no other was chosen.
+    #[schema(example = "Ana")]
+    display_name: String,
+    /// What is behind the player.
+    kind: KindView,
     /// When the player came.
     created_at: Timestamp,
     /// By ladder; only those in which the player has begun a rated game.
@@ -98,8 +107,12 @@ pub async fn get_player(service: Data<Service>, path: Path<String>) -> Result<Ht
             if row.listed { Some(store::ranks::rank(&mut conn, row.ladder.0, row.rating_milli).await?) } else { None };
         ratings.insert(row.ladder.0.as_str(), rating_view(&row, rank));
     }
+    let PlayerView { id, username, display_name, kind } = (&player).into();
     Ok(HttpResponse::Ok().json(PlayerPageView {
-        player: (&player).into(),
+        id,
+        username,
+        display_name,
+        kind,
         created_at: Timestamp(player.created_at),
         ratings,
     }))
