@@ -195,9 +195,10 @@ pub async fn change_profile(pool: &PgPool, player_id: PlayerId, profile: Profile
                 if player.kind == PlayerKind::Guest {
                     return Err(Error::Forbidden("a guest cannot be a bot: claim a name first"));
                 }
-                // Held first, so that no rated game ends in between.
+                // The player first: a rated game that begins meanwhile copies the new kind, or its copy is found.
+                store::players::become_bot(conn, player_id).await?;
                 store::ratings::set_bot(conn, player_id).await?;
-                if !store::players::become_bot(conn, player_id).await? {
+                if store::ratings::has_ledger(conn, player_id).await? {
                     return Err(Error::TooLate("a player becomes a bot before the first rated game, not after"));
                 }
             }

@@ -161,17 +161,13 @@ pub async fn set_display_name(conn: &mut PgConnection, player_id: PlayerId, name
     Ok(())
 }
 
-/// Makes a human a bot, unless a rated game was played already. Whether that was done.
+/// Makes a human a bot.
 ///
 /// # Errors
 /// The database's.
-pub async fn become_bot(conn: &mut PgConnection, player_id: PlayerId) -> Result<bool> {
-    let done = sqlx::query!(
-        "update players set kind = 'bot'
-         where player_id = $1 and kind = 'human' and not exists (select from ledger where ledger.player_id = $1)",
-        player_id.0,
-    )
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected() == 1)
+pub async fn become_bot(conn: &mut PgConnection, player_id: PlayerId) -> Result<()> {
+    sqlx::query!("update players set kind = 'bot' where player_id = $1 and kind = 'human'", player_id.0)
+        .execute(conn)
+        .await?;
+    Ok(())
 }

@@ -38,12 +38,17 @@ impl RatingRow {
 
 /// Gives both players a row in a ladder, where they have none yet. In the order of ids, as every lock is.
 ///
+/// The players who get one are held, so that whoever changes a name or a kind comes before these copies are made,
+/// or finds them.
+///
 /// # Errors
 /// The database's.
 pub async fn ensure(conn: &mut PgConnection, ladder: WinRule, players: [PlayerId; 2]) -> Result<()> {
     sqlx::query!(
         "insert into ratings (player_id, ladder, username, kind)
-         select player_id, $1, username, kind from players where player_id = any($2) order by player_id
+         select player_id, $1, username, kind from players p
+         where player_id = any($2) and not exists (select from ratings r where r.player_id = p.player_id and r.ladder = $1)
+         order by player_id for share
          on conflict on constraint ratings_pkey do nothing",
         ladder.as_str(),
         &players as &[PlayerId],
@@ -291,6 +296,16 @@ pub async fn head_to_head(
     .await?)
 }
 
+/// Whether a player has had a rated game.
+///
+/// # Errors
+/// The database's.
+pub async fn has_ledger(conn: &mut PgConnection, player_id: PlayerId) -> Result<bool> {
+    Ok(sqlx::query_scalar!(r#"select exists (select from ledger where player_id = $1) as "has_ledger!""#, player_id.0,)
+        .fetch_one(conn)
+        .await?)
+}
+
 /// A leaderboard row without its rank.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the columns of `ratings`, which the migration explains")]
@@ -428,7 +443,8 @@ pub async fn rename_claimed(
     Ok(rows.into_iter().filter(|r| r.listed).map(|r| (r.ladder.0, r.rating_milli)).collect())
 }
 
-/// Tells the copies that the player is a bot. Before the first rated game nothing is listed.
+/// Tells the copies that the player is a bot. Before the first rated game nothing is listed. Until the transaction
+/// ends, no rated game of the player does.
 ///
 /// # Errors
 /// The database's.
