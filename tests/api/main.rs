@@ -1,9 +1,14 @@
 //! The service from outside: real HTTP, a real Postgres.
 
 mod app;
+mod claim_races;
 mod formula;
 mod games;
 mod openapi;
+#[path = "../../rules/tests/oracle/mod.rs"]
+mod oracle;
+mod races;
 mod rated_games;
 mod ratings;
 mod repeated_pairs;
+mod settling_races;
