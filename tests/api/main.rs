@@ -1,9 +1,11 @@
 //! The service from outside: real HTTP, a real Postgres.
 
 mod app;
+mod board;
 mod claim_races;
 mod formula;
 mod games;
+mod leaderboard;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
