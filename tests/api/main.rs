@@ -10,6 +10,7 @@ mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
 mod races;
+mod random;
 mod rated_games;
 mod ratings;
 mod repeated_pairs;

@@ -4,7 +4,7 @@
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
-use crate::app::{Answer, Player, TestApp, id};
+use crate::app::{Answer, TestApp, id};
 use crate::formula::NEW;
 use crate::oracle::Oracle;
 
