@@ -102,6 +102,11 @@ impl<T: DeserializeOwned> FromRequest for Body<T> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    // serde would take the fields of a struct from an array too, in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let detail = "expected an object, not an array".to_owned();
+        return Err(Error::malformed(Fault { at: At::Body(String::new()), detail }));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let inner = e.inner().to_string();
@@ -142,9 +147,10 @@ fn named_field(detail: &str) -> Option<&str> {
     Some(name.split("`, expected").next().unwrap_or(name))
 }
 
-/// The body of operations that take none: nothing, or `{}`.
-#[derive(Debug, serde::Deserialize)]
+/// The body of operations that need none: nothing, or an empty object.
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({}))]
 pub struct Nothing {}
 
 /// The parameters of a query.
@@ -237,6 +243,8 @@ mod tests {
         for (json, pointer) in [
             ("", ""),
             ("[", ""),
+            ("[1]", ""),
+            (" [1, []]", ""),
             ("null", ""),
             ("{}", "/ply"),
             (r#"{"ply":"1"}"#, "/ply"),
