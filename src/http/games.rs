@@ -348,6 +348,7 @@ pub async fn get_destinations(
     tag = "games",
     operation_id = "resign",
     params(GamePath),
+    request_body = Option<Nothing>,
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The game, ended", body = GameView),
@@ -369,6 +370,7 @@ pub async fn resign(service: Data<Service>, path: Path<String>, auth: Auth, _: B
     tag = "games",
     operation_id = "abort",
     params(GamePath),
+    request_body = Option<Nothing>,
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The game, aborted", body = GameView),

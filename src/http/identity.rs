@@ -74,6 +74,7 @@ fn answer(service: &Service, mut status: actix_web::HttpResponseBuilder, session
 #[utoipa::path(
     tag = "identity",
     operation_id = "enter_as_guest",
+    request_body = Option<Nothing>,
     responses((status = 201, description = "A new guest, logged in", body = SessionView))
 )]
 #[post("/v1/guests")]

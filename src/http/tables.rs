@@ -328,6 +328,7 @@ pub async fn leave_seat(service: Data<Service>, path: Path<String>, auth: Auth) 
     tag = "tables",
     operation_id = "ask_next",
     params(TablePath),
+    request_body = Option<Nothing>,
     security(("bearer" = [])),
     responses(
         (status = 200, description = "The table; `running` tells whether the game has begun", body = TableView),
