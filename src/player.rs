@@ -210,6 +210,9 @@ impl FromStr for Password {
 
     fn from_str(text: &str) -> Result<Self, Unfit> {
         let text: String = text.nfc().collect();
+        if text.chars().any(char::is_control) {
+            return Err(Unfit("a password has no control characters"));
+        }
         if (8..=128).contains(&text.chars().count()) {
             Ok(Self(text))
         } else {
@@ -275,5 +278,6 @@ mod tests {
         assert!("e\u{301}".repeat(8).parse::<Password>().is_ok());
         assert!("e\u{301}".repeat(7).parse::<Password>().is_err());
         assert!("x".repeat(129).parse::<Password>().is_err());
+        assert!("correct\0horse".parse::<Password>().is_err());
     }
 }
