@@ -260,7 +260,7 @@ pub async fn change_table(
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "join_code": "q7x3k9pm" }))]
 pub struct Sit {
-    /// Needed at an unlisted table.
+    /// Needed at an unlisted table, but for its host.
     #[schema(nullable = false)]
     join_code: Option<String>,
     /// Seats the computer. Not open yet.
@@ -280,10 +280,10 @@ pub struct Sit {
     responses(
         (status = 201, description = "Seated", body = TableView),
         (status = 200, description = "Was seated before", body = TableView),
-        (status = 404, description = "`table_not_found`"),
+        (status = 404, description = "`table_not_found`; at an unlisted table, the join code is missing or wrong"),
         (status = 409, description = "`seat_taken`: both seats are"),
         (status = 410, description = "`table_closed`"),
-        (status = 422, description = "`invalid_field`: the join code of an unlisted table is missing; `invalid_option`: the computer has no seat yet")
+        (status = 422, description = "`invalid_option`: the computer has no seat yet")
     )
 )]
 #[post("/v1/tables/{table_id}/seat")]

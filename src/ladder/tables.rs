@@ -3,7 +3,7 @@
 use hasami_rules::Position;
 use sqlx::{PgConnection, PgPool};
 
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::options::{TableOptions, Visibility};
 use crate::store;
@@ -126,7 +126,7 @@ async fn lock(conn: &mut PgConnection, table_id: TableId, player: PlayerId, code
 /// changes nothing.
 ///
 /// # Errors
-/// `SeatTaken`, `TableClosed`, `TableNotFound`; `InvalidField` for a wrong code.
+/// `SeatTaken`, `TableClosed`; `TableNotFound`, at an unlisted table for a wrong code too.
 pub async fn sit(pool: &PgPool, table_id: TableId, player: PlayerId, code: Option<String>) -> Result<(TableRow, bool)> {
     store::transaction(pool, move |conn| {
         let code = code.clone();
@@ -134,12 +134,6 @@ pub async fn sit(pool: &PgPool, table_id: TableId, player: PlayerId, code: Optio
             let table = lock(conn, table_id, player, code.as_deref()).await?;
             if table.seats(player) {
                 return Ok((table, false));
-            }
-            if table.visibility == Visibility::Unlisted && !is_visible(&table, None, code.as_deref()) {
-                return Err(Error::InvalidField(Fault::field(
-                    "join_code",
-                    "this table is unlisted: its join code is needed",
-                )));
             }
             let mut seats = Seats {
                 leading: table.leading_id,
