@@ -5,6 +5,7 @@ mod board;
 mod claim_races;
 mod formula;
 mod games;
+mod identity;
 mod leaderboard;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
@@ -13,5 +14,9 @@ mod races;
 mod random;
 mod rated_games;
 mod ratings;
+mod rematch;
 mod repeated_pairs;
+mod sessions;
 mod settling_races;
+mod tables;
+mod unlisted;
