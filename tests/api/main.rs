@@ -7,6 +7,7 @@ mod formula;
 mod games;
 mod identity;
 mod leaderboard;
+mod moves;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
@@ -20,3 +21,5 @@ mod sessions;
 mod settling_races;
 mod tables;
 mod unlisted;
+mod validate;
+mod vectors;
