@@ -183,7 +183,7 @@ fn kept_secret(path: &Path) -> Result<Vec<u8>, ConfigError> {
     match fs::read_to_string(path) {
         Ok(text) => {
             fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(|e| fail(&e))?;
-            unhex(&text).ok_or_else(|| fail(&"it holds no secret of 32 bytes in hex; restore it from a backup, or remove it, which logs everybody out"))
+            unhex(&text).ok_or_else(|| fail(&"it holds no secret of 32 bytes in hex; restore it from a backup, or remove it, which ends all access tokens but no refresh token"))
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft).and_then(
