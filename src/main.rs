@@ -5,7 +5,8 @@ mod commands;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use hasami_ladder::config::{DatabaseArgs, LogArgs, ServeArgs};
 use hasami_ladder::logging;
@@ -38,7 +39,9 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = Cli::parse_from(with_default_command(std::env::args_os().collect()));
+    let command = without_empty_variables(Cli::command());
+    let args = with_default_command(std::env::args_os().collect());
+    let cli = Cli::from_arg_matches(&command.get_matches_from(args)).unwrap_or_else(|error| error.exit());
     logging::start(cli.log.log_format, &cli.log.log);
     let done = match cli.command {
         Command::Serve(args) => commands::serve::run(args).await,
@@ -64,4 +67,13 @@ fn with_default_command(mut args: Vec<OsString>) -> Vec<OsString> {
         args.insert(1.min(args.len()), "serve".into());
     }
     args
+}
+
+/// A variable that is set but empty counts as none: so compose files and service managers hand on what is not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let empty = arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+        if empty { arg.env(Resettable::Reset) } else { arg }
+    });
+    command.mut_subcommands(without_empty_variables)
 }

@@ -36,7 +36,10 @@ impl Served {
     fn start() -> Self {
         let data = std::env::temp_dir().join(format!("hasami-ladder-readme-{}", uuid::Uuid::now_v7().simple()));
         let script = r#""$0" --listen 127.0.0.1:0 --log-format json < /dev/null & cat > /dev/null; kill $!; wait $!"#;
+        let empty = settings().into_values().map(|(variable, _)| (variable, ""));
         let shell = bare(Command::new("bash").args(["-c", script, PROGRAM]))
+            // Empty counts as not set.
+            .envs(empty.filter(|(variable, _)| std::env::var_os(variable).is_none_or(|v| v.is_empty())))
             .env("LADDER_DATA_DIR", &data)
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())
