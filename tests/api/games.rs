@@ -149,7 +149,8 @@ async fn destinations_are_the_legal_moves_of_the_side_to_move() {
     assert_eq!(start["destinations"]["e1"], json!(["e2", "e3", "e4", "e5", "e6", "e7", "e8"]));
 
     app.play_line(&game, [&ana, &ben], "e1e8").await;
-    for (from, to) in [("e9", json!([])), ("d9", json!(["d2", "d3", "d4", "d5", "d6", "d7", "d8"])), ("e8", json!([]))] {
+    for (from, to) in [("e9", json!([])), ("d9", json!(["d2", "d3", "d4", "d5", "d6", "d7", "d8"])), ("e8", json!([]))]
+    {
         let one = app.get(&format!("{path}?from={from}")).await.expect(200);
         assert_eq!(one["destinations"], json!({ from: to }));
     }

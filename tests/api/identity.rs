@@ -66,8 +66,27 @@ async fn a_name_that_passes_for_another_is_refused() {
     let guest = app.guest().await;
     let long = "a".repeat(21);
     for bad in [
-        "Аna", "ａｎａ", "Ana\u{301}", "An\u{e1}", "ana\u{200b}", "ana\0b", "", "an", &long, "9ana", "-ana", "an a",
-        "ana.b", "ana/b", "admin", "Adm1n", "guest", "guest-23456789", "cpu-1", "me", "null",
+        "Аna",
+        "ａｎａ",
+        "Ana\u{301}",
+        "An\u{e1}",
+        "ana\u{200b}",
+        "ana\0b",
+        "",
+        "an",
+        &long,
+        "9ana",
+        "-ana",
+        "an a",
+        "ana.b",
+        "ana/b",
+        "admin",
+        "Adm1n",
+        "guest",
+        "guest-23456789",
+        "cpu-1",
+        "me",
+        "null",
     ] {
         for answer in [
             app.post("/v1/players", credentials(bad, PASSWORD)).await,
@@ -160,9 +179,11 @@ async fn a_display_name_is_set_and_taken_back() {
     let me = app.patch_as(&ana, "/v1/me", json!({ "display_name": " Ana\u{301} 花 " })).await.expect(200);
     assert_eq!((&me["display_name"], &me["username"]), (&json!("An\u{e1} 花"), &json!("Ana")));
     for bad in ["", "   ", &"x".repeat(41), "a\0b", "a\u{202e}b", "a\u{200b}b", "a\nb", "a\u{feff}"] {
-        app.patch_as(&ana, "/v1/me", json!({ "display_name": bad }))
-            .await
-            .refuses(422, "invalid_field", "/display_name");
+        app.patch_as(&ana, "/v1/me", json!({ "display_name": bad })).await.refuses(
+            422,
+            "invalid_field",
+            "/display_name",
+        );
     }
     assert_eq!(app.patch_as(&ana, "/v1/me", json!({})).await.expect(200), me);
     assert_eq!(app.get_as(&ana, "/v1/me").await.expect(200), me);

@@ -67,7 +67,9 @@ async fn the_winning_move_repeated_wins_once() {
     let before = board.bytes().await;
     let again = board.play(&board.ana, "e5e9", 13).await.expect(200);
     assert_eq!((&again["game"], &again["ply"]["captured"]), (&won, &json!(["c9", "d9"])));
-    for (player, mv, ply) in [(&board.ben, "i9h9", 14), (&board.ana, "e5e8", 13), (&board.ben, "a1a2", 1), (&board.ana, "a1a2", 99)] {
+    for (player, mv, ply) in
+        [(&board.ben, "i9h9", 14), (&board.ana, "e5e8", 13), (&board.ben, "a1a2", 1), (&board.ana, "a1a2", 99)]
+    {
         let refused = board.play(player, mv, ply).await.problem(409, "game_over");
         assert_eq!(refused["current_ply"], 13);
     }
@@ -82,29 +84,35 @@ async fn a_refused_move_says_where_the_game_stands_and_changes_nothing() {
     let eva = board.app.guest().await;
     let (ana, ben) = (&board.ana, &board.ben);
     for (made, cases) in [
-        ("", vec![
-            (ana, "e1e5", 2, 409, "stale_ply"),
-            (ana, "e1e5", 2000, 409, "stale_ply"),
-            (ana, "e1e5", 65535, 409, "stale_ply"),
-            (ben, "e9e8", 1, 409, "not_your_turn"),
-            (ben, "e1e5", 1, 409, "not_your_turn"),
-            (&eva, "e1e5", 1, 403, "not_seated"),
-        ]),
-        ("e1e5 a9a8 b1b2", vec![
-            (ana, "e1e4", 1, 409, "stale_ply"),
-            (ana, "b1b3", 3, 409, "stale_ply"),
-            (ben, "e1e5", 1, 409, "stale_ply"),
-            (ben, "b1b2", 3, 409, "stale_ply"),
-            (ben, "a9a7", 2, 409, "stale_ply"),
-            (ben, "b9b8", 5, 409, "stale_ply"),
-            (ana, "a9a8", 2, 409, "stale_ply"),
-            (ana, "c1c2", 4, 409, "not_your_turn"),
-            (ana, "c1c2", 5, 409, "stale_ply"),
-            // Whose turn it is comes before whether the move is legal.
-            (ana, "c1c1", 4, 409, "not_your_turn"),
-            (&eva, "e1e5", 1, 403, "not_seated"),
-            (&eva, "e1e5", 9, 403, "not_seated"),
-        ]),
+        (
+            "",
+            vec![
+                (ana, "e1e5", 2, 409, "stale_ply"),
+                (ana, "e1e5", 2000, 409, "stale_ply"),
+                (ana, "e1e5", 65535, 409, "stale_ply"),
+                (ben, "e9e8", 1, 409, "not_your_turn"),
+                (ben, "e1e5", 1, 409, "not_your_turn"),
+                (&eva, "e1e5", 1, 403, "not_seated"),
+            ],
+        ),
+        (
+            "e1e5 a9a8 b1b2",
+            vec![
+                (ana, "e1e4", 1, 409, "stale_ply"),
+                (ana, "b1b3", 3, 409, "stale_ply"),
+                (ben, "e1e5", 1, 409, "stale_ply"),
+                (ben, "b1b2", 3, 409, "stale_ply"),
+                (ben, "a9a7", 2, 409, "stale_ply"),
+                (ben, "b9b8", 5, 409, "stale_ply"),
+                (ana, "a9a8", 2, 409, "stale_ply"),
+                (ana, "c1c2", 4, 409, "not_your_turn"),
+                (ana, "c1c2", 5, 409, "stale_ply"),
+                // Whose turn it is comes before whether the move is legal.
+                (ana, "c1c1", 4, 409, "not_your_turn"),
+                (&eva, "e1e5", 1, 403, "not_seated"),
+                (&eva, "e1e5", 9, 403, "not_seated"),
+            ],
+        ),
     ] {
         let plies = made.split_whitespace().count();
         board.line(made).await;
@@ -209,7 +217,8 @@ async fn hanging_up_at_once_leaves_one_ply_or_none() {
         assert!([200, 201].contains(&again.status.as_u16()), "{}", again.text);
         assert_eq!(again.body["game"]["ply"], ply);
     }
-    let text = board.app.request(Method::GET, &format!("/v1/games/{}/moves", board.game)).header("accept", "text/plain");
+    let text =
+        board.app.request(Method::GET, &format!("/v1/games/{}/moves", board.game)).header("accept", "text/plain");
     assert_eq!(board.app.send(text).await.text, WON);
 }
 
