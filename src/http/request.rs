@@ -1,7 +1,7 @@
 //! What surrounds every request: its id, HEAD, panics, problem documents, and one line in the log.
 
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -18,6 +18,9 @@ use crate::ids::PlayerId;
 
 /// The header that names a request.
 pub const REQUEST_ID: &str = "x-request-id";
+
+/// How long reading takes at most. Changes have limits of their own: their bodies may come slowly.
+const PATIENCE: Duration = Duration::from_millis(1900);
 
 /// The player on whose behalf a request came, for the log.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +42,21 @@ pub async fn observe<B: MessageBody + 'static>(
     if method == Method::HEAD {
         req.head_mut().method = Method::GET;
     }
-    let outcome = AssertUnwindSafe(next.call(req)).catch_unwind().await;
+    let handled = async {
+        match method {
+            Method::GET | Method::HEAD => tokio::time::timeout(PATIENCE, next.call(req)).await.ok(),
+            _ => Some(next.call(req).await),
+        }
+    };
+    let outcome = AssertUnwindSafe(handled).catch_unwind().await;
     let mut line = Line { request_id: &request_id, method: &method, path: &path, start, player: None };
     match outcome {
-        Ok(Ok(response)) => {
+        Ok(None) => Err(line.refuse(&Error::Unavailable("no answer in time".to_owned()))),
+        Ok(Some(Ok(response))) => {
             line.player = response.request().extensions().get::<OnBehalfOf>().map(|p| p.0);
             Ok(line.finish(response))
         }
-        Ok(Err(error)) => {
+        Ok(Some(Err(error))) => {
             let known = error.as_error::<Error>();
             let own;
             let error = match known {

@@ -5,7 +5,6 @@
 //! and writing: the write finds the game as it was read, or leaves it alone and the move is judged again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use sqlx::{Connection as _, PgConnection};
@@ -24,8 +23,6 @@ use crate::store::games::{Append, GameRow};
 const BATCH: usize = 200;
 /// Moves waiting, at most.
 const QUEUE: usize = 4096;
-/// How long a caller waits for the outcome; the move is judged all the same.
-const PATIENCE: Duration = Duration::from_millis(1900);
 /// How often a move is judged again, alone, after somebody else was faster.
 const ATTEMPTS: u32 = 4;
 
@@ -75,7 +72,7 @@ impl Lane {
             mpsc::error::TrySendError::Full(_) => Error::Overloaded,
             mpsc::error::TrySendError::Closed(_) => Error::Internal("the move lane has ended".to_owned()),
         })?;
-        match tokio::time::timeout(PATIENCE, outcome).await {
+        match tokio::time::timeout(store::PATIENCE, outcome).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(Error::Internal("the move lane dropped a move".to_owned())),
             Err(_) => Err(Error::Unavailable("no outcome of a move in time".to_owned())),
@@ -108,6 +105,8 @@ async fn run(mut jobs: mpsc::Receiver<Job>, pool: PgPool, options: PgConnectOpti
             Ok(mut conn) => {
                 if play_batch(&mut conn, &pool, batch).await {
                     connection = Some(conn);
+                } else {
+                    tokio::spawn(close(conn));
                 }
             }
             Err(error) => {
@@ -119,10 +118,15 @@ async fn run(mut jobs: mpsc::Receiver<Job>, pool: PgPool, options: PgConnectOpti
 }
 
 async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
-    match tokio::time::timeout(PATIENCE, PgConnection::connect_with(options)).await {
+    match tokio::time::timeout(store::PATIENCE, PgConnection::connect_with(options)).await {
         Ok(conn) => Ok(conn?),
         Err(_) => Err(Error::Unavailable("no connection in time".to_owned())),
     }
+}
+
+/// Lets go of a connection that may be dead; nobody waits for its farewell.
+async fn close(conn: PgConnection) {
+    drop(tokio::time::timeout(store::PATIENCE, conn.close_hard()).await);
 }
 
 /// The first jobs, one of each game; a game's second job stays where it is.
@@ -133,10 +137,16 @@ fn take_batch(waiting: &mut VecDeque<Job>) -> Vec<Job> {
     Vec::from(batch)
 }
 
+/// A statement's outcome, unless its connection is lost without a word.
+async fn in_time<T>(statement: impl Future<Output = Result<T>>) -> Result<T> {
+    let outcome = tokio::time::timeout(store::STATEMENTS_TIMEOUT, statement).await;
+    outcome.unwrap_or_else(|_| Err(Error::Unavailable("the database does not answer".to_owned())))
+}
+
 /// Reads, judges and writes a batch. Whether the connection is still good.
 async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> bool {
     let ids: Vec<GameId> = batch.iter().map(|job| job.request.game_id).collect();
-    let mut rows: HashMap<GameId, GameRow> = match store::games::find_many(conn, &ids).await {
+    let mut rows: HashMap<GameId, GameRow> = match in_time(store::games::find_many(conn, &ids)).await {
         Ok(rows) => rows.into_iter().map(|row| (row.game_id, row)).collect(),
         Err(error) => {
             tracing::warn!(error = %error, "the move lane could not read");
@@ -175,7 +185,7 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
     if appends.is_empty() {
         return true;
     }
-    match store::games::append_many(conn, &appends).await {
+    match in_time(store::games::append_many(conn, &appends)).await {
         Ok(ids) => {
             let ids: HashSet<GameId> = ids.into_iter().collect();
             for (job, game) in written {

@@ -99,7 +99,12 @@ pub async fn claim(
 /// # Errors
 /// `Unauthenticated`; `Overloaded` where too many passwords wait for their hash.
 pub async fn log_in(pool: &PgPool, passwords: &Passwords, username: &Username, password: Password) -> Result<Session> {
-    let login = store::players::find_password_hash(&mut *pool.acquire().await?, username).await?;
+    let name = username.clone();
+    let login = store::transaction(pool, move |conn| {
+        let name = name.clone();
+        Box::pin(async move { store::players::find_password_hash(conn, &name).await })
+    })
+    .await?;
     let (player_id, hash) = login.unzip();
     let verified = passwords.verify(password, hash.clone()).await?;
     let (Some(player_id), Some(hash), true) = (player_id, hash, verified.fits) else {

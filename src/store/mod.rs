@@ -25,6 +25,13 @@ pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();
 /// How long a request waits for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1500);
 
+/// How long a caller waits for a change; the change goes on all the same.
+pub const PATIENCE: Duration = Duration::from_millis(1900);
+
+/// After this long a connection counts as lost, whose server went away without a word. Longer than any limit that
+/// the server itself keeps.
+pub const STATEMENTS_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// What each connection of the service has: limits that end a statement, a wait or a transaction on the server's
 /// side, since nothing on this side may be cut off in the middle; and times in UTC.
 pub fn session_options(options: PgConnectOptions) -> PgConnectOptions {
@@ -78,23 +85,37 @@ where
             }
         }
     });
-    task.await.map_err(|e| Error::Internal(format!("a transaction's task ended: {e}")))?
+    match tokio::time::timeout(PATIENCE, task).await {
+        Ok(done) => done.map_err(|e| Error::Internal(format!("a transaction's task ended: {e}")))?,
+        Err(_) => Err(Error::Unavailable("no outcome of a change in time".to_owned())),
+    }
 }
 
 async fn attempt_transaction<T, F>(pool: &PgPool, work: &F) -> Result<T>
 where
     F: for<'c> Fn(&'c mut PgConnection) -> BoxFuture<'c, Result<T>>,
 {
-    let mut tx = pool.begin().await?;
-    match work(&mut tx).await {
-        Ok(value) => {
-            tx.commit().await?;
-            Ok(value)
+    let mut conn = pool.acquire().await?;
+    let attempt = async {
+        let mut tx = conn.begin().await?;
+        match work(&mut tx).await {
+            Ok(value) => {
+                tx.commit().await?;
+                Ok(value)
+            }
+            Err(error) => {
+                // Its own failure says nothing new: the connection is then broken and the server rolls back.
+                drop(tx.rollback().await);
+                Err(error)
+            }
         }
-        Err(error) => {
-            // Its own failure says nothing new: the connection is then broken and the server rolls back.
-            drop(tx.rollback().await);
-            Err(error)
+    };
+    match tokio::time::timeout(STATEMENTS_TIMEOUT, attempt).await {
+        Ok(result) => result,
+        Err(_) => {
+            // Nobody knows what it stands in.
+            conn.close_on_drop();
+            Err(Error::Unavailable("the database does not answer".to_owned()))
         }
     }
 }
