@@ -33,6 +33,8 @@ enum Command {
     Postgres(commands::postgres::PostgresArgs),
     /// Print the OpenAPI document
     Openapi,
+    /// Fill an empty database with made-up players, to measure leaderboards at that size
+    Fill(commands::fill::FillArgs),
     /// Play games against a running service and tell how fast that goes
     Load(commands::load::LoadArgs),
 }
@@ -48,6 +50,7 @@ async fn main() -> ExitCode {
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,
         Command::Openapi => commands::openapi::run(),
+        Command::Fill(args) => commands::fill::run(args).await,
         Command::Load(args) => commands::load::run(args).await,
     };
     match done {

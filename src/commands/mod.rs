@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub mod fill;
 pub mod load;
 pub mod migrate;
 pub mod openapi;

@@ -2,6 +2,7 @@
 //!
 //! Each function takes the connection first, so that its caller owns the transaction.
 
+pub mod fill;
 pub mod games;
 pub mod players;
 pub mod ranks;

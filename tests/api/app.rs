@@ -44,8 +44,13 @@ fn cluster() -> &'static PgConnectOptions {
     options
 }
 
+/// A connection beside the service's.
+pub async fn connect(options: &PgConnectOptions) -> PgConnection {
+    PgConnection::connect_with(options).await.unwrap()
+}
+
 async fn execute(options: &PgConnectOptions, statement: &str) {
-    let mut conn = PgConnection::connect_with(options).await.unwrap();
+    let mut conn = connect(options).await;
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }

@@ -8,6 +8,7 @@ mod claim_races;
 mod formula;
 mod games;
 mod identity;
+mod lane;
 mod leaderboard;
 mod moves;
 mod openapi;

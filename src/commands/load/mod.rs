@@ -2,6 +2,7 @@
 
 mod client;
 mod pgbench;
+mod readers;
 mod report;
 mod usage;
 
@@ -39,6 +40,12 @@ pub struct LoadArgs {
     /// Play games that no rating follows from
     #[arg(long)]
     casual: bool,
+    /// Connections that read leaderboards and players meanwhile
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    readers: u32,
+    /// How many players `fill` made, of whom the readers read
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    players: u64,
     /// In turns with the games, let pgbench do one select and one guarded update a move on the same relation of the
     /// service's database, with 32 clients; also tells what a move costs
     #[arg(long, value_name = "DATABASE_URL")]
@@ -115,10 +122,20 @@ impl Load {
             let (load, games) = (self.clone(), games.clone());
             playing.spawn(async move { load.play_games(seat, &games, end).await });
         }
+        let mut reading = JoinSet::new();
+        for index in 0..self.args.readers {
+            let random = Random(0x9e37_79b9 ^ u64::from(index + 1));
+            reading.spawn(readers::read(self.address.clone(), self.args.win_rule, self.args.players, random, end));
+        }
         let mut record = Record::default();
         while let Some(one) = playing.join_next().await {
             record.add(one?);
         }
+        let mut reads = readers::Reads::default();
+        while let Some(one) = reading.join_next().await {
+            reads.add(one??);
+        }
+        report::print(&reads.to_string())?;
         ensure!(record.moves() > 0, "no move was accepted: {record:?}");
         Ok(Report::new(record, start.elapsed(), games.load(Ordering::Relaxed)))
     }
@@ -197,12 +214,16 @@ struct Seat {
 struct Random(u64);
 
 impl Random {
-    fn choose(&mut self, game: &Game) -> Option<Move> {
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound.max(1)
+    }
+
+    fn choose(&mut self, game: &Game) -> Option<Move> {
         let mut moves = game.position().legal_moves();
         let count = moves.clone().count() as u64;
-        moves.nth(usize::try_from((self.0 >> 11) % count.max(1)).unwrap_or(0))
+        moves.nth(usize::try_from(self.below(count)).unwrap_or(0))
     }
 }

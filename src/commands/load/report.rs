@@ -75,12 +75,12 @@ impl Report {
     pub fn moves_per_second(&self) -> f64 {
         self.moves() as f64 / self.elapsed.as_secs_f64()
     }
+}
 
-    /// Milliseconds that this share of the moves took at most.
-    fn percentile(&self, share: f64) -> f64 {
-        let index = ((self.sorted.len() as f64 * share).ceil() as usize).clamp(1, self.sorted.len()) - 1;
-        f64::from(self.sorted[index]) / 1000.0
-    }
+/// Milliseconds that this share of the ascending latencies in microseconds took at most.
+pub fn percentile(sorted: &[u32], share: f64) -> f64 {
+    let index = (sorted.len() as f64 * share).ceil() as usize;
+    f64::from(sorted[index.clamp(1, sorted.len()) - 1]) / 1000.0
 }
 
 impl fmt::Display for Report {
@@ -93,7 +93,7 @@ impl fmt::Display for Report {
             self.games,
             self.elapsed.as_secs_f64()
         )?;
-        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| self.percentile(share));
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| percentile(&self.sorted, share));
         writeln!(f, "  latency ms: p50 {p50:.2}, p99 {p99:.2}, p99.9 {p999:.2}; p99 over p50 {:.1}", p99 / p50)?;
         write!(f, "  mean ms by ply:")?;
         for (ply, count, mean) in self.by_ply.iter().filter(|r| r.1 >= 200).take(16) {
