@@ -146,7 +146,7 @@ impl World {
             }
             "Postgres is frozen" => {
                 let frozen = self.postgres();
-                frozen.iter().for_each(|pid| let _ = kill(*pid, Signal::SIGSTOP));
+                frozen.iter().for_each(|pid| _ = kill(*pid, Signal::SIGSTOP));
                 let long = Duration::from_millis(2000 + random.below(1500));
                 let start = Instant::now();
                 while start.elapsed() < long {
@@ -161,7 +161,7 @@ impl World {
                     assert_eq!(answer.headers()["content-type"], "application/problem+json");
                     assert!(answer.headers().contains_key("retry-after"));
                 }
-                frozen.iter().for_each(|pid| let _ = kill(*pid, Signal::SIGCONT));
+                frozen.iter().for_each(|pid| _ = kill(*pid, Signal::SIGCONT));
             }
             "all connections are dropped" => {
                 self.sql("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
