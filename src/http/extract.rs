@@ -122,18 +122,20 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 
 /// A JSON pointer (RFC 6901) to the faulty value. A field that is missing, doubled or unknown is named by serde alone.
 fn pointer(path: &Path, detail: &str) -> String {
+    let part = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
     let mut pointer = String::new();
     for segment in path.iter() {
         match segment {
             Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
-            Segment::Map { key } => pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+            Segment::Map { key } => pointer.push_str(&part(key)),
             Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
-    if let Some(name) = named_field(detail)
-        && !pointer.ends_with(&format!("/{name}"))
+    // serde's path ends with the name in some shapes and before it in others.
+    if let Some(named) = named_field(detail).map(part)
+        && !pointer.ends_with(&named)
     {
-        pointer.push_str(&format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+        pointer.push_str(&named);
     }
     pointer
 }
@@ -261,6 +263,8 @@ mod tests {
             assert_eq!(at(json).0, At::Body(pointer.to_owned()), "{json}: {}", at(json).1);
         }
         assert!(parse::<Sample>(b"{\"ply\":1,\"moves\":[\"\xff\"]}").is_err());
+        let Err(Error::MalformedRequest(fault)) = parse::<Nothing>(br#"{"a/b~c":1}"#) else { panic!() };
+        assert_eq!(fault.at, At::Body("/a~1b~0c".to_owned()));
     }
 
     #[derive(Debug, Deserialize)]
