@@ -1,13 +1,14 @@
 //! The service from outside: real HTTP, a real Postgres.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
-
+mod addresses;
 mod app;
 mod board;
 mod claim_races;
+mod contract;
 mod formula;
 mod games;
 mod identity;
+mod input;
 mod lane;
 mod leaderboard;
 mod moves;
@@ -20,6 +21,7 @@ mod rated_games;
 mod ratings;
 mod rematch;
 mod repeated_pairs;
+mod service;
 mod sessions;
 mod settling_races;
 mod tables;
