@@ -60,7 +60,9 @@ impl Passwords {
         self.run(move || {
             let parsed = PasswordHash::new(&stored).map_err(failed)?;
             let fits = Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok() && known;
-            let current = argon2::Params::try_from(&parsed).is_ok_and(|p| p == argon2::Params::DEFAULT);
+            // Not compared whole: a parsed hash names its length too, the default leaves it open.
+            let cost = |p: &argon2::Params| (p.m_cost(), p.t_cost(), p.p_cost());
+            let current = argon2::Params::try_from(&parsed).is_ok_and(|p| cost(&p) == cost(&argon2::Params::DEFAULT));
             let rehashed = if fits && !current { Some(hash(password.as_bytes())?) } else { None };
             Ok(Verified { fits, rehashed })
         })
