@@ -89,25 +89,27 @@ impl Username {
     /// Says what is wrong with it.
     pub fn choose(text: &str) -> Result<Self, Unfit> {
         let name: Self = text.parse()?;
-        let plain: String = text
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|c| match c.to_ascii_lowercase() {
+        let plain = |text: &str| -> String {
+            let letters = text.chars().filter(char::is_ascii_alphanumeric);
+            let read = letters.map(|c| match c.to_ascii_lowercase() {
                 '0' => 'o',
-                '1' | '!' => 'i',
+                '1' => 'i',
                 '3' => 'e',
                 '4' => 'a',
                 '5' => 's',
                 '7' => 't',
                 c => c,
-            })
-            .collect();
-        let word = plain.trim_end_matches(|c: char| c.is_ascii_digit());
+            });
+            read.collect()
+        };
+        // Digits at the end are a number rather than letters in disguise, or both.
+        let word = text.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
         // `l` stands for `i` as well as for itself.
         let reserved =
             |word: &str| RESERVED.iter().any(|r| *r == word || r.replace('l', "i") == word.replace('l', "i"));
         let lower = text.to_ascii_lowercase();
-        if reserved(&plain) || reserved(word) || lower.starts_with("guest-") || lower.starts_with("cpu-") {
+        if reserved(&plain(text)) || reserved(&plain(word)) || lower.starts_with("guest-") || lower.starts_with("cpu-")
+        {
             return Err(Unfit("this username is reserved"));
         }
         Ok(name)
