@@ -177,7 +177,7 @@ impl Load {
             }
             let Some(mv) = seat.random.choose(&game) else { return Err("no legal move".to_owned()) };
             let ply = game.ply() + 1;
-            let token = &seat.tokens[usize::from(ply % 2 == 0)];
+            let token = &seat.tokens[usize::from(ply.is_multiple_of(2))];
             let body = format!(r#"{{"move":"{mv}","ply":{ply}}}"#);
             let begin = Instant::now();
             // As a bot does: the same request again until it is answered.

@@ -90,7 +90,7 @@ struct Stat {
     ended_ticks: u64,
 }
 
-/// A process's line in `/proc` (proc_pid_stat(5)).
+/// A process's line in `/proc` (`proc_pid_stat(5)`).
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may hold anything.
