@@ -6,6 +6,9 @@
 //!
 //! `HASAMI_FAULTS=200 cargo test --test faults -- --nocapture` runs long; a few faults are the default.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+#![expect(clippy::print_stdout, reason = "a long run tells how it goes")]
+
 use std::collections::HashMap;
 use std::fs;
 use std::net::TcpListener;
