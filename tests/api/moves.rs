@@ -1,5 +1,7 @@
 //! Posting a move: retries, refusals, lost answers.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -199,7 +201,8 @@ async fn an_answer_that_got_lost_is_had_again() {
     let board = Board::new().await;
     let connection = board.post_raw("e1e5", 1).await;
     // Nobody reads the answer, but the move is made.
-    while board.app.game(&board.game).await["ply"] == 0 {}
+    let made = async { while board.app.game(&board.game).await["ply"] == 0 {} };
+    tokio::time::timeout(Duration::from_secs(20), made).await.expect("the move is made though nobody waits for it");
     drop(connection);
     let again = board.play(&board.ana, "e1e5", 1).await.expect(200);
     assert_eq!((&again["ply"]["ply"], &again["game"]["ply"]), (&json!(1), &json!(1)));
