@@ -26,6 +26,9 @@ pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!();
 /// How long a request waits for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1500);
 
+/// A connection that nobody used for so long is tried before it is used.
+const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
+
 /// How long a caller waits for a change; the change goes on all the same.
 pub const PATIENCE: Duration = Duration::from_millis(1900);
 
@@ -49,8 +52,16 @@ pub fn pool(options: PgConnectOptions, connections: u32) -> PgPool {
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // A ping before each use costs a fifth of the throughput; a dead connection shows itself at once anyway.
+        // A ping before each use costs a fifth of the throughput. One that was idle for long may have died meanwhile.
         .test_before_acquire(false)
+        .before_acquire(|conn, meta| {
+            Box::pin(async move {
+                if meta.idle_for >= PING_AFTER_IDLE {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_lazy_with(session_options(options))
 }
 
