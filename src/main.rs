@@ -11,6 +11,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use hasami_ladder::config::{DatabaseArgs, LogArgs, ServeArgs};
 use hasami_ladder::logging;
 
+/// Answers are many small pieces of text, made on one thread and freed on another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A ranked ladder for Hasami Shogi as a REST service.
 ///
 /// Without a command it serves. Every flag can be set in the environment too.

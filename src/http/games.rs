@@ -201,9 +201,7 @@ pub async fn play_move(
         return Err(Error::malformed(Fault::field("ply", "plies count from 1")));
     }
     let played = service.lane.play(PlayMove { game_id, player_id: auth.player(), mv, ply }).await?;
-    let row =
-        played.game.ply(ply).ok_or_else(|| Error::Internal(format!("ply {ply} of game {game_id} is not there")))?;
-    let view = PlayedView { game: (&played.game).into(), ply: (&row).into() };
+    let view = PlayedView { game: (&played.game).into(), ply: (&played.ply).into() };
     let mut answer = if played.created { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(answer.json(view))
 }

@@ -2,7 +2,7 @@
 
 use hasami_rules::{Move, Side};
 
-use super::replay::Loaded;
+use super::replay::{Loaded, Ply};
 use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId};
 
@@ -22,12 +22,12 @@ pub struct PlayMove {
 /// What is to be done about a posted move.
 #[derive(Debug)]
 pub enum Decision {
-    /// Nothing: the log holds it already.
-    Retry(Loaded),
+    /// Nothing: the log holds it already, in this row.
+    Retry(Loaded, Ply),
     /// Write it; the game, as after the move, goes on.
-    Append(Loaded),
+    Append(Loaded, Ply),
     /// Write it and end the game.
-    Finish(Loaded),
+    Finish(Loaded, Ply),
 }
 
 /// Judges a move posted for a game that was read just now.
@@ -38,8 +38,11 @@ pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
     let side = loaded.side_of(request.player_id)?;
     let current_ply = loaded.game.ply();
     let made = usize::from(request.ply).checked_sub(1).and_then(|i| loaded.records.get(i));
-    if made.is_some_and(|r| r.mv == request.mv) && mover(request.ply) == side {
-        return Ok(Decision::Retry(loaded));
+    if made.is_some_and(|r| r.mv == request.mv)
+        && mover(request.ply) == side
+        && let Some(ply) = loaded.ply(request.ply)
+    {
+        return Ok(Decision::Retry(loaded, ply));
     }
     if loaded.row.ended_at.is_some() {
         return Err(Error::GameOver { current_ply });
@@ -51,10 +54,10 @@ pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
         return Err(Error::NotYourTurn { current_ply });
     }
     let now = loaded.row.now;
-    loaded.play(request.mv, false, now)?;
+    let ply = loaded.play(request.mv, false, now)?;
     Ok(match loaded.game.outcome() {
-        None => Decision::Append(loaded),
-        Some(_) => Decision::Finish(loaded),
+        None => Decision::Append(loaded, ply),
+        Some(_) => Decision::Finish(loaded, ply),
     })
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::judge::{Decision, PlayMove, judge};
 use super::log;
-use super::replay::Loaded;
+use super::replay::{Loaded, Ply};
 use super::settle::{self, Ending};
 use crate::error::{Error, Result};
 use crate::ids::GameId;
@@ -31,6 +31,8 @@ const ATTEMPTS: u32 = 4;
 pub struct Played {
     /// The game: as after the move, or as it stands now for a retry.
     pub game: Loaded,
+    /// The move's row of the history.
+    pub ply: Ply,
     /// Whether the move was written now; else the log held it.
     pub created: bool,
 }
@@ -164,17 +166,17 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
             .and_then(Loaded::new)
             .and_then(|l| judge(l, &job.request));
         match decision {
-            Ok(Decision::Retry(game)) => job.answer(Ok(Played { game, created: false })),
-            Ok(Decision::Append(game)) => {
+            Ok(Decision::Retry(game, ply)) => job.answer(Ok(Played { game, ply, created: false })),
+            Ok(Decision::Append(game, ply)) => {
                 appends.push(append(&game));
-                written.push((job, game));
+                written.push((job, game, ply));
             }
-            Ok(Decision::Finish(game)) => {
+            Ok(Decision::Finish(game, ply)) => {
                 let pool = pool.clone();
                 tokio::spawn(async move {
                     match finish(&pool, game).await {
                         Ok(None) => alone(&pool, job),
-                        Ok(Some(game)) => job.answer(Ok(Played { game, created: true })),
+                        Ok(Some(game)) => job.answer(Ok(Played { game, ply, created: true })),
                         Err(error) => job.answer(Err(error)),
                     }
                 });
@@ -188,9 +190,9 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
     match in_time(store::games::append_many(conn, &appends)).await {
         Ok(ids) => {
             let ids: HashSet<GameId> = ids.into_iter().collect();
-            for (job, game) in written {
+            for (job, game, ply) in written {
                 if ids.contains(&job.request.game_id) {
-                    job.answer(Ok(Played { game, created: true }));
+                    job.answer(Ok(Played { game, ply, created: true }));
                 } else {
                     alone(pool, job);
                 }
@@ -201,7 +203,7 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
             // A bad row, a deadlock with another instance, or a lost connection, after which the batch may stand or
             // not: a second look at each tells.
             tracing::warn!(error = %error, moves = written.len(), "the move lane could not write; each move is looked at again");
-            written.into_iter().for_each(|(job, _)| alone(pool, job));
+            written.into_iter().for_each(|(job, ..)| alone(pool, job));
             !matches!(error, Error::Unavailable(_))
         }
     }
@@ -231,19 +233,19 @@ async fn play_alone(pool: &PgPool, request: &PlayMove) -> Result<Played> {
         let row = store::games::find_many(&mut *pool.acquire().await?, &[request.game_id]).await?.pop();
         let game = Loaded::new(row.ok_or(Error::GameNotFound)?)?;
         let written = match judge(game, request)? {
-            Decision::Retry(game) => return Ok(Played { game, created: false }),
-            Decision::Append(game) => {
+            Decision::Retry(game, ply) => return Ok(Played { game, ply, created: false }),
+            Decision::Append(game, ply) => {
                 let ids = store::games::append_many(&mut *pool.acquire().await?, &[append(&game)]).await;
                 match ids {
-                    Ok(ids) => (!ids.is_empty()).then_some(game),
+                    Ok(ids) => (!ids.is_empty()).then_some((game, ply)),
                     Err(error) if error.is_deadlock() => None,
                     Err(error) => return Err(error),
                 }
             }
-            Decision::Finish(game) => finish(pool, game).await?,
+            Decision::Finish(game, ply) => finish(pool, game).await?.map(|game| (game, ply)),
         };
-        if let Some(game) = written {
-            return Ok(Played { game, created: true });
+        if let Some((game, ply)) = written {
+            return Ok(Played { game, ply, created: true });
         }
     }
     Err(Error::Overloaded)

@@ -63,22 +63,24 @@ impl Loaded {
         Ok(Self { row, game, records })
     }
 
-    /// Makes a move at `now`, cut to milliseconds and never before the ply before.
+    /// Makes a move at `now`, cut to milliseconds and never before the ply before. Its row of the history.
     ///
     /// # Errors
     /// The move is illegal, or the game is over.
-    pub fn play(&mut self, mv: Move, by_cpu: bool, now: DateTime<Utc>) -> Result<()> {
-        self.game.play(mv).map_err(|e| match e {
+    pub fn play(&mut self, mv: Move, by_cpu: bool, now: DateTime<Utc>) -> Result<Ply> {
+        let side = self.game.position().side();
+        let captured = self.game.play(mv).map_err(|e| match e {
             PlayError::Illegal(reason) => Error::IllegalMove(reason),
             PlayError::GameOver => Error::GameOver { current_ply: self.game.ply() },
         })?;
         let at = now.max(self.row.ply_at);
         let elapsed_ms = u64::try_from((at - self.row.ply_at).num_milliseconds()).unwrap_or(0);
+        let position_hash = self.game.position().hash();
         self.records.push(Record { mv, by_cpu, elapsed_ms });
         self.row.ply += 1;
         self.row.ply_at = at;
-        self.row.position_hash = self.game.position().hash().cast_signed();
-        Ok(())
+        self.row.position_hash = position_hash.cast_signed();
+        Ok(Ply { ply: self.game.ply(), side, mv, captured, by_cpu, position_hash, at, elapsed_ms })
     }
 
     /// The whole history, ply by ply.
