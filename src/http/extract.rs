@@ -145,8 +145,7 @@ fn named_field(detail: &str) -> Option<&str> {
         ["missing field `", "unknown field `", "duplicate field `"].iter().find_map(|p| detail.strip_prefix(p))?;
     // An unknown name may hold anything, a backtick too; what serde adds after it is known.
     let end = rest.rfind("`, expected").or_else(|| rest.rfind("`, there are no fields")).or_else(|| rest.rfind('`'))?;
-    let name = &rest[..end];
-    Some(name.split("`, expected").next().unwrap_or(name))
+    Some(&rest[..end])
 }
 
 /// The body of operations that need none: nothing, or an empty object.
@@ -257,7 +256,7 @@ mod tests {
             (r#"{"ply":1,"moves":["a",2]}"#, "/moves/1"),
             (r#"{"ply":1,"rating":3000}"#, "/rating"),
             (r#"{"ply":1,"a/b~c":1}"#, "/a~1b~0c"),
-            (r#"{"ply":1,"`, expected":1}"#, "/"),
+            (r#"{"ply":1,"`, expected":1}"#, "/`, expected"),
             (r#"{"ply":1} 2"#, ""),
         ] {
             assert_eq!(at(json).0, At::Body(pointer.to_owned()), "{json}: {}", at(json).1);
