@@ -126,40 +126,93 @@ pub fn k_factor(peak: Milli, games: i32) -> f64 {
     }
 }
 
+/// K halved for a pair that played `pair_games` rated games against each other within the day before.
+#[must_use]
+pub fn damped(k: f64, pair_games: i64) -> f64 {
+    k * 0.5f64.powi(halvings(pair_games))
+}
+
+fn halvings(pair_games: i64) -> i32 {
+    i32::try_from(pair_games / PAIR_GAMES).unwrap_or(i32::MAX)
+}
+
+/// The rule that changed a number last, where the halving may be followed by the stand-in cap.
+#[must_use]
+pub fn reason(pair_games: i64, capped: bool) -> Option<Reason> {
+    match capped {
+        true => Some(Reason::StandIn),
+        false => (halvings(pair_games) > 0).then_some(Reason::RepeatedPair),
+    }
+}
+
 /// The changes of both sides after a game in which `first` made `score`; `pair_games` counts their rated games
 /// against each other within the day before.
+#[must_use]
+pub fn rate(first: Entrant, second: Entrant, score: Score, pair_games: i64) -> (Change, Change) {
+    let stake =
+        |e: Entrant| Stake { rating: e.rating, k: damped(k_factor(e.peak, e.games), pair_games), stood_in: e.stood_in };
+    let stakes = [stake(first), stake(second)];
+    let change = |stake: Stake, worth: Worth| Change {
+        expected: worth.expected,
+        k: stake.k,
+        change: worth.change,
+        reason: reason(pair_games, worth.capped),
+    };
+    let worth = exchange(stakes, score);
+    (change(stakes[0], worth[0]), change(stakes[1], worth[1]))
+}
+
+/// A side whose K is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stake {
+    /// The rating before.
+    pub rating: Milli,
+    /// The K-factor, in points.
+    pub k: f64,
+    /// Whether the computer moved for this side.
+    pub stood_in: bool,
+}
+
+/// What a game is worth for a side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    /// The score that was expected of it, 0 to 1.
+    pub expected: f64,
+    /// After minus before.
+    pub change: Milli,
+    /// Whether a gain was taken away since the computer moved for this side.
+    pub capped: bool,
+}
+
+/// What a game in which `first` made `score` is worth for `first` and `second`.
 ///
 /// `second` gets the exact negative where both K are equal, so that nothing is made or lost.
 #[must_use]
-pub fn rate(first: Entrant, second: Entrant, score: Score, pair_games: i64) -> (Change, Change) {
-    let halvings = i32::try_from(pair_games / PAIR_GAMES).unwrap_or(i32::MAX);
-    let damping = 0.5f64.powi(halvings);
-    let side = |own: Entrant, other: Entrant, score: Score| {
+pub fn exchange([first, second]: [Stake; 2], score: Score) -> [Worth; 2] {
+    let side = |own: Stake, other: Stake, score: Score| {
         let expected = expected_score(own.rating, other.rating);
-        let k = k_factor(own.peak, own.games) * damping;
         // `round` is half away from zero.
         #[expect(clippy::cast_possible_truncation, reason = "at most 40,000 either way")]
-        let change = (1000.0 * k * (score.value() - expected)).round() as Milli;
-        let reason = (halvings > 0).then_some(Reason::RepeatedPair);
-        Change { expected, k, change, reason }
+        let change = (1000.0 * own.k * (score.value() - expected)).round() as Milli;
+        Worth { expected, change, capped: false }
     };
     let a = side(first, second, score);
     let mut b = side(second, first, score.other());
     #[expect(clippy::float_cmp, reason = "both come from the same few constants")]
-    if a.k == b.k {
+    if first.k == second.k {
         b.change = -a.change;
     }
-    (bounded(first, a), bounded(second, b))
+    [bounded(first, a), bounded(second, b)]
 }
 
 /// The stand-in cap, then the floor.
-fn bounded(entrant: Entrant, mut change: Change) -> Change {
-    if entrant.stood_in && change.change > 0 {
-        change.change = 0;
-        change.reason = Some(Reason::StandIn);
+fn bounded(stake: Stake, mut worth: Worth) -> Worth {
+    if stake.stood_in && worth.change > 0 {
+        worth.change = 0;
+        worth.capped = true;
     }
-    change.change = change.change.max(FLOOR - entrant.rating);
-    change
+    worth.change = worth.change.max(FLOOR - stake.rating);
+    worth
 }
 
 #[cfg(test)]

@@ -40,25 +40,60 @@ pub struct Ply {
     pub elapsed_ms: u64,
 }
 
+/// What does not fit in a stored game.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Corrupt {
+    /// The log is none, or holds a move that cannot be made.
+    #[error("{0}")]
+    Log(String),
+    /// The row tells another number of plies.
+    #[error("the log has {log} plies, the row says {row}")]
+    Ply {
+        /// By the log.
+        log: u16,
+        /// By the row.
+        row: i16,
+    },
+    /// The row tells another position.
+    #[error("it ends at another position than the row says")]
+    PositionHash {
+        /// By the log.
+        log: u64,
+        /// By the row.
+        row: u64,
+    },
+    /// The board says that the game is over, the row that it is played.
+    #[error("it is over, but the row says that it is played")]
+    Status,
+}
+
 impl Loaded {
     /// Replays a row's log, and holds the row against it.
     ///
     /// # Errors
     /// `CorruptLog`.
-    pub fn new(mut row: GameRow) -> Result<Self> {
+    pub fn new(row: GameRow) -> Result<Self> {
         let game_id = row.game_id;
-        let corrupt = |why: String| Error::CorruptLog { game_id, why };
-        let records = log::unpack(&std::mem::take(&mut row.log)).map_err(|e| corrupt(e.to_string()))?;
-        let game =
-            Game::replay(row.options().game(), records.iter().map(|r| r.mv)).map_err(|e| corrupt(e.to_string()))?;
+        Self::check(row).map_err(|corrupt| Error::CorruptLog { game_id, why: corrupt.to_string() })
+    }
+
+    /// The same, with what does not fit.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn check(mut row: GameRow) -> Result<Self, Corrupt> {
+        let records = log::unpack(&std::mem::take(&mut row.log)).map_err(|e| Corrupt::Log(e.to_string()))?;
+        let game = Game::replay(row.options().game(), records.iter().map(|r| r.mv))
+            .map_err(|e| Corrupt::Log(e.to_string()))?;
         if game.ply() != row.ply() {
-            return Err(corrupt(format!("the log has {} plies, the row says {}", game.ply(), row.ply)));
+            return Err(Corrupt::Ply { log: game.ply(), row: row.ply });
         }
-        if game.position().hash() != row.position_hash.cast_unsigned() {
-            return Err(corrupt("it ends at another position than the row says".to_owned()));
+        let (log, stored) = (game.position().hash(), row.position_hash.cast_unsigned());
+        if log != stored {
+            return Err(Corrupt::PositionHash { log, row: stored });
         }
         if row.status == GameStatus::Playing && game.outcome().is_some() {
-            return Err(corrupt("it is over, but the row says that it is played".to_owned()));
+            return Err(Corrupt::Status);
         }
         Ok(Self { row, game, records })
     }

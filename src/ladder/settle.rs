@@ -41,6 +41,18 @@ impl Ending {
         Self { outcome: None, termination: Termination::Abort, at }
     }
 
+    /// The ending that a row tells of, if it does.
+    #[must_use]
+    pub fn of_row(loaded: &Loaded) -> Option<Self> {
+        let row = &loaded.row;
+        let outcome = match row.status {
+            GameStatus::Playing => return None,
+            GameStatus::Aborted => None,
+            GameStatus::Finished => Some(row.winner.map_or(Outcome::Draw, |winner| Outcome::Win(winner.0))),
+        };
+        Some(Self { outcome, termination: row.termination?.0, at: row.ended_at? })
+    }
+
     fn status(&self) -> GameStatus {
         match self.outcome {
             Some(_) => GameStatus::Finished,
@@ -77,8 +89,7 @@ pub async fn finish(
         [row.first_before_milli, row.second_before_milli] = settled.each_ref().map(|s| Some(s.before.rating_milli));
         [row.first_after_milli, row.second_after_milli] = settled.each_ref().map(|s| Some(s.after.rating_milli));
     }
-    let rerun =
-        (ending.termination == Termination::Repetition && loaded.records.iter().any(|r| !r.by_cpu)).then(GameId::new);
+    let rerun = is_played_again(&loaded, ending).then(GameId::new);
     loaded.row.rerun = rerun;
 
     if !store::games::finish(conn, &finish_row(&loaded, ply_before, ending)).await? {
@@ -98,6 +109,11 @@ pub async fn finish(
         tables::begin_game(conn, row.table_id, &row.options(), next).await?;
     }
     Ok(Some(loaded))
+}
+
+/// Whether a rerun follows: after a repetition draw, unless the computer made every move.
+pub(super) fn is_played_again(loaded: &Loaded, ending: Ending) -> bool {
+    ending.termination == Termination::Repetition && loaded.records.iter().any(|r| !r.by_cpu)
 }
 
 fn finish_row(loaded: &Loaded, ply_before: u16, ending: Ending) -> Finish {
@@ -124,7 +140,7 @@ fn finish_row(loaded: &Loaded, ply_before: u16, ending: Ending) -> Finish {
 }
 
 /// What `first` made of the game, if ratings follow from it.
-fn rated_score(loaded: &Loaded, ending: Ending) -> Option<Score> {
+pub(super) fn rated_score(loaded: &Loaded, ending: Ending) -> Option<Score> {
     let row = &loaded.row;
     let cpu = row.first_kind == PlayerKind::Cpu || row.second_kind == PlayerKind::Cpu;
     if !row.rated || cpu || loaded.game.ply() < elo::MIN_PLIES {
@@ -179,8 +195,13 @@ fn settle(before: RatingRow, change: Change, score: Score, at: DateTime<Utc>) ->
         Score::Loss => after.losses += 1,
     }
     after.last_rated_at = after.last_rated_at.max(Some(at));
-    after.listed = after.kind != PlayerKind::Guest && after.games() >= elo::ESTABLISHED_GAMES;
+    after.listed = is_listed(after.kind, after.games());
     Settled { before, after, change, score }
+}
+
+/// Whether the board shows somebody who has just had a rated game.
+pub(super) fn is_listed(kind: PlayerKind, games: i32) -> bool {
+    kind != PlayerKind::Guest && games >= elo::ESTABLISHED_GAMES
 }
 
 /// Writes ledger, ratings and the deltas of the ranks.
