@@ -82,6 +82,12 @@ pub enum ConfigError {
         /// Why not.
         why: String,
     },
+    /// A data folder without a database.
+    #[error("there is no database in the folder {}; name another with --data-dir, or a running Postgres with --database-url", .0.display())]
+    NoDatabase(PathBuf),
+    /// A database that the running service holds.
+    #[error("{0}; or work beside that server: give the URL that it printed at its start as --database-url")]
+    Held(#[source] embedded::EmbeddedError),
     /// The service's own Postgres.
     #[error(transparent)]
     Embedded(#[from] embedded::EmbeddedError),
@@ -147,6 +153,31 @@ impl DatabaseArgs {
                 Ok(Database { options: embedded.connect_options(), embedded: Some(embedded) })
             }
         }
+    }
+}
+
+impl DatabaseArgs {
+    /// The same for a command that works on what is there: no database is made, and one that a running service holds
+    /// can be reached all the same.
+    ///
+    /// # Errors
+    /// There is none, or as [`DatabaseArgs::open`].
+    pub async fn open_existing(&self) -> Result<Database, ConfigError> {
+        if self.url().is_none() && !self.data_dir.join("postgres").is_dir() {
+            return Err(ConfigError::NoDatabase(self.data_dir.clone()));
+        }
+        self.open_beside().await
+    }
+
+    /// The same for a command that may work beside the service.
+    ///
+    /// # Errors
+    /// As [`DatabaseArgs::open`].
+    pub async fn open_beside(&self) -> Result<Database, ConfigError> {
+        self.open().await.map_err(|error| match error {
+            ConfigError::Embedded(held @ embedded::EmbeddedError::Locked { .. }) => ConfigError::Held(held),
+            error => error,
+        })
     }
 }
 

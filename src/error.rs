@@ -143,12 +143,24 @@ pub enum Error {
         /// What does not fit.
         why: String,
     },
+    /// The database's schema is not the one of this program.
+    #[error("the database has schema {found} and this program {expected}: {}", schema_advice(*found, *expected))]
+    Schema {
+        /// The database's version, 0 where it has none.
+        found: i64,
+        /// This program's.
+        expected: i64,
+    },
     /// The database answered what it never should.
     #[error("database: {0}")]
     Database(#[source] sqlx::Error),
     /// Anything else that is the service's own fault.
     #[error("{0}")]
     Internal(String),
+}
+
+fn schema_advice(found: i64, expected: i64) -> &'static str {
+    if found < expected { "bring it up to date with `hasami-ladder migrate`" } else { "use the newer program" }
 }
 
 impl Error {
@@ -185,7 +197,7 @@ impl Error {
             Self::Overloaded => "overloaded",
             Self::Unavailable(_) => "unavailable",
             Self::CorruptLog { .. } => "corrupt_log",
-            Self::Database(_) | Self::Internal(_) => "internal",
+            Self::Schema { .. } | Self::Database(_) | Self::Internal(_) => "internal",
         }
     }
 

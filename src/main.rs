@@ -35,6 +35,13 @@ enum Command {
     Migrate(DatabaseArgs),
     /// Run the service's own Postgres alone, until standard input ends; prints its URL
     Postgres(commands::postgres::PostgresArgs),
+    /// Derive everything derived again and compare it with what is stored: each game is replayed, each rating recomputed,
+    /// each rank recounted
+    ///
+    /// Reads one state of the database, so it may run beside the service; changes nothing. Names each mismatch in a line
+    /// on standard output. Ends with 0 where everything agrees, with 1 where something does not, with 2 where the
+    /// database cannot be read.
+    Verify(DatabaseArgs),
     /// Print the OpenAPI document
     Openapi,
     /// Fill an empty database with made-up players, to measure leaderboards at that size
@@ -49,21 +56,28 @@ async fn main() -> ExitCode {
     let args = with_default_command(std::env::args_os().collect());
     let cli = Cli::from_arg_matches(&command.get_matches_from(args)).unwrap_or_else(|error| error.exit());
     logging::start(cli.log.log_format, &cli.log.log);
-    let done = match cli.command {
+    // Where 1 means that something was found, what kept it from looking is another number.
+    let failure = match &cli.command {
+        Command::Verify(_) => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    };
+    run(cli.command).await.unwrap_or_else(|error| {
+        tracing::error!("{error:#}");
+        failure
+    })
+}
+
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let done = match command {
         Command::Serve(args) => commands::serve::run(args).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
+        Command::Verify(args) => return commands::verify::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,
         Command::Openapi => commands::openapi::run(),
         Command::Fill(args) => commands::fill::run(args).await,
         Command::Load(args) => commands::load::run(args).await,
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// `serve` where no command is named, so that the plain program and its flags serve.

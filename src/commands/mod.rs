@@ -5,4 +5,6 @@ pub mod load;
 pub mod migrate;
 pub mod openapi;
 pub mod postgres;
+pub mod progress;
 pub mod serve;
+pub mod verify;

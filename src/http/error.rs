@@ -34,7 +34,9 @@ pub fn status(error: &Error) -> StatusCode {
         Error::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::IllegalMove(_) | Error::InvalidOption(_) | Error::InvalidField(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Overloaded | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Error::CorruptLog { .. } | Error::Database(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Error::CorruptLog { .. } | Error::Schema { .. } | Error::Database(_) | Error::Internal(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 

@@ -9,3 +9,4 @@ pub mod ranks;
 pub mod replay;
 pub mod settle;
 pub mod tables;
+pub mod verify;

@@ -3,11 +3,13 @@
 //! Each function takes the connection first, so that its caller owns the transaction.
 
 pub mod fill;
+pub mod audit;
 pub mod games;
 pub mod players;
 pub mod ranks;
 pub mod ratings;
 pub mod sessions;
+pub mod snapshot;
 pub mod tables;
 
 use std::str::FromStr;
