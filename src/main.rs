@@ -42,6 +42,14 @@ enum Command {
     /// on standard output. Ends with 0 where everything agrees, with 1 where something does not, with 2 where the
     /// database cannot be read.
     Verify(DatabaseArgs),
+    /// Write all that lasts as lines of JSON: players, tables, games, ledger, ratings
+    ///
+    /// May run beside the service: it reads one state of the database. Equal databases give equal bytes. The hashes of
+    /// passwords are in it, so keep it like the database; a file is made readable by its owner alone. Logins are not in
+    /// it: after an import players log in again, and guests, who have nothing but their login, cannot.
+    Export(commands::export::ExportArgs),
+    /// Read an export into an empty database: all of it or nothing
+    Import(commands::import::ImportArgs),
     /// Print the OpenAPI document
     Openapi,
     /// Fill an empty database with made-up players, to measure leaderboards at that size
@@ -72,6 +80,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => commands::serve::run(args).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Verify(args) => return commands::verify::run(args).await,
+        Command::Export(args) => commands::export::run(args).await,
+        Command::Import(args) => commands::import::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,
         Command::Openapi => commands::openapi::run(),
         Command::Fill(args) => commands::fill::run(args).await,

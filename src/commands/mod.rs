@@ -1,6 +1,8 @@
 //! One file for each command.
 
 pub mod fill;
+pub mod export;
+pub mod import;
 pub mod load;
 pub mod migrate;
 pub mod openapi;

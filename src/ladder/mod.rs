@@ -1,5 +1,6 @@
 //! What can happen: each public function that changes something is one atomic change.
 
+pub mod archive;
 pub mod games;
 pub mod judge;
 pub mod lane;

@@ -3,6 +3,7 @@
 //! Each function takes the connection first, so that its caller owns the transaction.
 
 pub mod fill;
+pub mod archive;
 pub mod audit;
 pub mod games;
 pub mod players;
