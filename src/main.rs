@@ -42,6 +42,13 @@ enum Command {
     /// on standard output. Ends with 0 where everything agrees, with 1 where something does not, with 2 where the
     /// database cannot be read.
     Verify(DatabaseArgs),
+    /// Compute the ledger anew from the games' logs and results, beside the old one, and compare the two
+    ///
+    /// Fills the relation `ledger_rebuilt`, which is made anew each time. Of the old ledger only the order of each player's
+    /// games is taken. Changes neither the ledger nor ratings: what to do about a difference is for a person to decide.
+    /// Prints each difference. Ends with 0 where both are identical to the last bit, with 1 where they are not, with 2
+    /// where the database cannot be used. Takes memory for each player, not for each game.
+    RebuildRatings(DatabaseArgs),
     /// Write all that lasts as lines of JSON: players, tables, games, ledger, ratings
     ///
     /// May run beside the service: it reads one state of the database. Equal databases give equal bytes. The hashes of
@@ -66,7 +73,7 @@ async fn main() -> ExitCode {
     logging::start(cli.log.log_format, &cli.log.log);
     // Where 1 means that something was found, what kept it from looking is another number.
     let failure = match &cli.command {
-        Command::Verify(_) => ExitCode::from(2),
+        Command::Verify(_) | Command::RebuildRatings(_) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     };
     run(cli.command).await.unwrap_or_else(|error| {
@@ -80,6 +87,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => commands::serve::run(args).await,
         Command::Migrate(args) => commands::migrate::run(args).await,
         Command::Verify(args) => return commands::verify::run(args).await,
+        Command::RebuildRatings(args) => return commands::rebuild_ratings::run(args).await,
         Command::Export(args) => commands::export::run(args).await,
         Command::Import(args) => commands::import::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,

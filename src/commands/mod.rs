@@ -8,5 +8,6 @@ pub mod migrate;
 pub mod openapi;
 pub mod postgres;
 pub mod progress;
+pub mod rebuild_ratings;
 pub mod serve;
 pub mod verify;

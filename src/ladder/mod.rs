@@ -7,6 +7,7 @@ pub mod lane;
 pub mod log;
 pub mod players;
 pub mod ranks;
+pub mod rebuild;
 pub mod replay;
 pub mod settle;
 pub mod tables;

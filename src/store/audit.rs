@@ -342,3 +342,44 @@ pub async fn miscounts(conn: &mut PgConnection) -> Result<Vec<Miscount>> {
     .fetch_all(conn)
     .await?)
 }
+
+/// Whether a game was annulled.
+///
+/// # Errors
+/// The database's.
+pub async fn has_annulments(conn: &mut PgConnection) -> Result<bool> {
+    Ok(sqlx::query_scalar!(r#"select exists (select from ledger where entry = 'annulment') as "has!""#)
+        .fetch_one(conn)
+        .await?)
+}
+
+/// A game with the places that its results have in both players' ledgers, and the places before those.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "a key and two places")]
+pub struct Place {
+    pub game_id: GameId,
+    pub first: Option<i32>,
+    pub before_first: Option<i32>,
+    pub second: Option<i32>,
+    pub before_second: Option<i32>,
+}
+
+/// All games in the order of their ends, which is nearly that of the ledger.
+pub fn places(conn: &mut PgConnection) -> BoxStream<'_, Result<Place>> {
+    let rows = sqlx::query_as!(
+        Place,
+        r#"
+        with numbered as materialized (
+            select player_id, game_id, number, lag(number) over (partition by player_id, ladder order by number) as before
+            from ledger where entry = 'result'
+        )
+        select g.game_id as "game_id!: GameId", a.number as "first?", a.before as before_first, b.number as "second?",
+               b.before as before_second
+        from games g
+        left join numbered a on a.player_id = g.first_id and a.game_id = g.game_id
+        left join numbered b on b.player_id = g.second_id and b.game_id = g.game_id
+        order by g.ended_at, g.game_id
+        "#
+    );
+    Box::pin(rows.fetch(conn).map_err(Error::from))
+}

@@ -9,6 +9,7 @@ pub mod games;
 pub mod players;
 pub mod ranks;
 pub mod ratings;
+pub mod rebuilt;
 pub mod sessions;
 pub mod snapshot;
 pub mod tables;
