@@ -51,17 +51,24 @@ pub async fn connect(options: &PgConnectOptions) -> PgConnection {
 
 async fn execute(options: &PgConnectOptions, statement: &str) {
     let mut conn = connect(options).await;
+pub async fn execute(options: &PgConnectOptions, statement: &str) {
+    let mut conn = PgConnection::connect_with(options).await.unwrap();
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }
 
 /// A new database with the schema in it.
 pub async fn new_database() -> PgConnectOptions {
+    copy_database("template_of_tests").await
+}
+
+/// A copy of a database that nobody is connected to.
+pub async fn copy_database(template: &str) -> PgConnectOptions {
     /// Copies of one template wait for each other; here rather than in a refusal.
     static COPYING: Mutex<()> = Mutex::new(());
     let name = format!("test_{}", uuid::Uuid::now_v7().simple());
     let options = tokio::task::spawn_blocking(cluster).await.unwrap().clone();
-    let (admin, statement) = (options.clone(), format!("create database {name} template template_of_tests"));
+    let (admin, statement) = (options.clone(), format!("create database {name} template {template}"));
     tokio::task::spawn_blocking(move || {
         let _copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -70,6 +77,17 @@ pub async fn new_database() -> PgConnectOptions {
     .await
     .unwrap();
     options.database(&name)
+}
+
+pub async fn drop_database(database: &PgConnectOptions) {
+    execute(cluster(), &format!("drop database {}", database.get_database().unwrap())).await;
+}
+
+/// The URL of a test's database, for other programs.
+pub fn url(database: &PgConnectOptions) -> String {
+    let (user, port) = (database.get_username(), database.get_port());
+    let (socket, name) = (database.get_socket().unwrap().display(), database.get_database().unwrap());
+    format!("postgres://{user}@localhost:{port}/{name}?host={socket}")
 }
 
 /// A running service with a database of its own.

@@ -12,6 +12,7 @@ mod games;
 mod identity;
 mod input;
 mod lane;
+mod integrity;
 mod leaderboard;
 mod moves;
 mod openapi;

@@ -170,7 +170,7 @@ fn settle(standings: &mut [(String, Standing)], end: &Value, earlier: usize) {
 }
 
 /// Plays a pair's games one after the other and recomputes their ratings; how the games ended, and their plies.
-async fn play_pair(app: &TestApp, seeds: Vec<u64>) -> Vec<(String, u64)> {
+pub async fn play_pair(app: &TestApp, seeds: Vec<u64>) -> Vec<(String, u64)> {
     let (one, two) = (app.guest().await, app.guest().await);
     let new = [(one.username.clone(), NEW), (two.username.clone(), NEW)];
     let mut standings = ["capture5", "lead3", "captureall"].map(|ladder| (ladder, new.clone(), 0));
