@@ -1,7 +1,7 @@
 //! One file for each command.
 
-pub mod fill;
 pub mod export;
+pub mod fill;
 pub mod import;
 pub mod load;
 pub mod migrate;

@@ -2,9 +2,9 @@
 //!
 //! Each function takes the connection first, so that its caller owns the transaction.
 
-pub mod fill;
 pub mod archive;
 pub mod audit;
+pub mod fill;
 pub mod games;
 pub mod players;
 pub mod ranks;

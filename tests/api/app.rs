@@ -49,10 +49,8 @@ pub async fn connect(options: &PgConnectOptions) -> PgConnection {
     PgConnection::connect_with(options).await.unwrap()
 }
 
-async fn execute(options: &PgConnectOptions, statement: &str) {
-    let mut conn = connect(options).await;
 pub async fn execute(options: &PgConnectOptions, statement: &str) {
-    let mut conn = PgConnection::connect_with(options).await.unwrap();
+    let mut conn = connect(options).await;
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }
