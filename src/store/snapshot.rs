@@ -2,19 +2,21 @@
 
 use sqlx::migrate::Migrate as _;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 
 use super::MIGRATOR;
 use crate::error::{Error, Result};
 
 /// Options for work that takes its time: no limits, and times in UTC.
 pub fn patient_options(options: PgConnectOptions, name: &str) -> PgConnectOptions {
-    options.application_name(name).options([
+    let patient = options.application_name(name).options([
         ("statement_timeout", "0"),
         ("idle_in_transaction_session_timeout", "0"),
         ("timezone", "UTC"),
         ("jit", "off"),
-    ])
+    ]);
+    // A statement that streams a relation is as slow as its reader.
+    patient.disable_statement_logging()
 }
 
 /// A state of the database, kept as long as this lives.
