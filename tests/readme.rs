@@ -225,8 +225,10 @@ fn the_example_of_an_environment_has_each_setting() {
 #[test]
 fn the_commands_are_those_of_this_program() {
     let text = read("README.md");
-    for named in
-        text.split("hasami-ladder ").skip(1).filter_map(|rest| rest.split(|c: char| !c.is_ascii_lowercase()).next())
+    for named in text
+        .split("hasami-ladder ")
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next())
     {
         if named.is_empty() {
             continue;
