@@ -22,6 +22,8 @@ use hasami_rules::{Game, GameOptions, WinRule};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
 
 /// Pairs of bots.
 const PAIRS: u64 = 6;
@@ -167,12 +169,12 @@ impl World {
                 frozen.iter().for_each(|pid| _ = kill(*pid, Signal::SIGCONT));
             }
             "all connections are dropped" => {
-                self.sql("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
+                self.sql("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()").await;
             }
-            "the ratings are locked" => self.sql("begin; lock table ratings; select pg_sleep(1.5); commit"),
+            "the ratings are locked" => self.sql("begin; lock table ratings; select pg_sleep(1.5); commit").await,
             "a backend is killed" => {
                 let backends = self.postgres();
-                if let Some(pid) = backends.get(1 + random.below(backends.len() as u64 - 1) as usize) {
+                if let Some(pid) = backends.iter().skip(1).nth(random.below(backends.len() as u64) as usize) {
                     let _ = kill(*pid, Signal::SIGKILL);
                 }
             }
@@ -192,17 +194,15 @@ impl World {
         }
     }
 
-    /// A statement by psql; it may find the database down.
-    fn sql(&self, statement: &str) {
-        let socket = fs::read_to_string(self.cluster().join("postmaster.pid")).unwrap_or_default();
-        let folder = socket.lines().nth(4).unwrap_or_default();
-        let url = format!("postgres://hasami@localhost/hasami_ladder?host={folder}");
-        let psql = Command::new("psql")
-            .args([&url, "--quiet", "--command", statement])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        assert!(psql.is_ok(), "psql is needed");
+    /// A statement beside the service; it may find the database down, or be cut off with the others.
+    async fn sql(&self, statement: &'static str) {
+        let lines = fs::read_to_string(self.cluster().join("postmaster.pid")).unwrap_or_default();
+        let options = PgConnectOptions::new_without_pgpass().username("hasami").database("hasami_ladder");
+        if let Some(folder) = lines.lines().nth(4)
+            && let Ok(mut conn) = PgConnection::connect_with(&options.socket(folder)).await
+        {
+            drop(sqlx::raw_sql(statement).execute(&mut conn).await);
+        }
     }
 
     /// Holds what was acknowledged against what the service says: each ply once and in its place, each end as told.
@@ -395,6 +395,6 @@ impl Random {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 11) % bound
+        (self.0 >> 11) % bound.max(1)
     }
 }

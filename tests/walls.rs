@@ -165,7 +165,6 @@ const LONGEST: usize = 400;
 const LONGER: &[(&str, usize, &str)] = &[
     ("src/http/views.rs", 550, "shapes and their examples, no branches"),
     ("src/store/games.rs", 450, "one aggregate, and its columns are many"),
-    ("src/store/ratings.rs", 500, "one aggregate, with the pages of the board that are read from it"),
 ];
 
 fn root() -> &'static Path {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ladder::players::LISTED_DAYS;
 use crate::player::PlayerKind;
 use crate::store;
-use crate::store::ratings::{BoardKey, BoardRow};
+use crate::store::board::{BoardKey, BoardRow};
 
 /// A ladder.
 #[derive(Debug, Serialize, ToSchema)]
@@ -130,8 +130,8 @@ pub async fn get_leaderboard(
     let mut conn = service.pool.acquire().await?;
     let count = limit as i64 + 1;
     let mut rows = match kind {
-        None => store::ratings::board(&mut conn, ladder, after.as_ref(), count).await?,
-        Some(kind) => store::ratings::board_of_kind(&mut conn, ladder, kind, after.as_ref(), count).await?,
+        None => store::board::page(&mut conn, ladder, after.as_ref(), count).await?,
+        Some(kind) => store::board::page_of_kind(&mut conn, ladder, kind, after.as_ref(), count).await?,
     };
     let next = views::seal_cursor(&service, &list, &mut rows, limit, write_place);
     let items = ranked(&mut conn, ladder, rows, kind.is_none()).await?;
@@ -239,8 +239,8 @@ pub async fn get_leaderboard_around(
         return Ok(HttpResponse::Ok().json(AroundView { ladder: ladder.into(), items: Vec::new() }));
     };
     let key = BoardKey { rating_milli: own.rating_milli, username: own.username.clone() };
-    let above = store::ratings::board_above(&mut conn, ladder, &key, (limit - 1) / 2).await?;
-    let below = store::ratings::board(&mut conn, ladder, Some(&key), limit / 2).await?;
+    let above = store::board::page_above(&mut conn, ladder, &key, (limit - 1) / 2).await?;
+    let below = store::board::page(&mut conn, ladder, Some(&key), limit / 2).await?;
     let own = BoardRow { games: own.games(), username: own.username, kind: own.kind, rating_milli: own.rating_milli };
     let rows = above.into_iter().rev().chain([own]).chain(below).collect();
     let items = ranked(&mut conn, ladder, rows, true).await?;

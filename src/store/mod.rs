@@ -4,6 +4,7 @@
 
 pub mod archive;
 pub mod audit;
+pub mod board;
 pub mod fill;
 pub mod games;
 pub mod players;
@@ -48,6 +49,8 @@ pub fn session_options(options: PgConnectOptions) -> PgConnectOptions {
         ("lock_timeout", "5s"),
         ("idle_in_transaction_session_timeout", "15s"),
         ("timezone", "UTC"),
+        // A plan made while a relation was small is kept, and must still be good when it has grown.
+        ("enable_seqscan", "off"),
     ])
 }
 
