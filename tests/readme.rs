@@ -230,7 +230,8 @@ fn the_commands_are_those_of_this_program() {
         .skip(1)
         .filter_map(|rest| rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next())
     {
-        if named.is_empty() {
+        // A flag, or the end of a name.
+        if named.is_empty() || named.starts_with('-') {
             continue;
         }
         let help = Command::new(PROGRAM).args([named, "--help"]).output().unwrap();

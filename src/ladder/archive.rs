@@ -115,6 +115,7 @@ pub async fn import(
     }
     batch.write(&mut conn, &progress).await?;
     archive::recount_ranks(&mut conn).await?;
+    archive::analyze(&mut conn).await?;
     let counts = archive::count(&mut conn).await?;
     archive::commit(conn).await?;
     Ok(counts)

@@ -172,6 +172,15 @@ pub async fn insert(conn: &mut PgConnection, relation: Relation, array: &str) ->
     Ok(insert.execute(conn).await?.rows_affected())
 }
 
+/// Tells the planner what came in, or the first statements would be planned as for empty relations.
+///
+/// # Errors
+/// The database's.
+pub async fn analyze(conn: &mut PgConnection) -> Result<()> {
+    sqlx::raw_sql("analyze players, tables, games, ledger, ratings, rank_buckets").execute(conn).await?;
+    Ok(())
+}
+
 /// Counts the listed players into empty buckets.
 ///
 /// # Errors
