@@ -26,7 +26,7 @@ create table ledger (
 );
 
 -- Two players' games against each other: head to head, and the damping of repeated pairs.
-create index ledger_pairs on ledger (player_id, ladder, opponent_id, number desc);
+create index ledger_pairs on ledger (player_id, ladder, opponent_id, at);
 
 -- The present state of a player in a ladder: the last ledger row, summed up. Its row is what an ending locks.
 create table ratings (

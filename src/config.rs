@@ -87,7 +87,7 @@ pub enum ConfigError {
     NoDatabase(PathBuf),
     /// A database that the running service holds.
     #[error("{0}; or work beside that server: give the URL that it printed at its start as --database-url")]
-    Held(#[source] embedded::EmbeddedError),
+    Held(embedded::EmbeddedError),
     /// The service's own Postgres.
     #[error(transparent)]
     Embedded(#[from] embedded::EmbeddedError),

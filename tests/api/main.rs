@@ -7,6 +7,7 @@ mod app;
 mod board;
 mod claim_races;
 mod contract;
+mod damage;
 mod formula;
 mod games;
 mod identity;

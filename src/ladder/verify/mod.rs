@@ -1,8 +1,8 @@
 //! Everything derived is derived again and compared with what is stored, in one snapshot of the database.
 //!
 //! Two halves share the ledger. What one game says is checked with the game: score, expected score, change and time
-//! of both rows ([`game`]). What follows from a player's earlier games is checked along the ledger: numbers, chain, K
-//! and the sum in `ratings` ([`account`]). Neither needs more in memory than a page of games or one player's games.
+//! of both rows (`game`). What follows from a player's earlier games is checked along the ledger: numbers, chain, K
+//! and the sum in `ratings` (`account`). Neither needs more in memory than a page of games or one player's games.
 
 mod account;
 mod finding;
