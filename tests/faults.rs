@@ -9,7 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 #![expect(clippy::print_stdout, reason = "a long run tells how it goes")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -46,15 +46,15 @@ async fn nothing_acknowledged_is_lost() {
         *counts.entry(fault).or_default() += 1;
         world.strike(fault, &mut random).await;
         world.until_ready().await;
-        let (games, plies) = world.check().await;
+        let (games, plies) = world.check(false).await;
         println!("fault {}: {}; {plies} acknowledged plies of {games} games are there", number + 1, fault);
     }
     world.over.store(true, Ordering::Relaxed);
     for bot in bots {
         bot.await.unwrap();
     }
-    world.check().await;
-    println!("{faults} faults {counts:?}; {} moves acknowledged", world.moves.load(Ordering::Relaxed));
+    let (games, plies) = world.check(true).await;
+    println!("{faults} faults {counts:?}; {plies} acknowledged plies of {games} games are there");
     world.stop_and_verify();
 }
 
@@ -86,6 +86,8 @@ struct World {
     acknowledged: Arc<Mutex<Acknowledged>>,
     moves: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
+    /// Games that are over and were found as they were acknowledged.
+    settled: HashSet<String>,
 }
 
 impl World {
@@ -101,6 +103,7 @@ impl World {
             acknowledged: Arc::default(),
             moves: Arc::default(),
             over: Arc::default(),
+            settled: HashSet::new(),
         }
     }
 
@@ -206,15 +209,18 @@ impl World {
     }
 
     /// Holds what was acknowledged against what the service says: each ply once and in its place, each end as told.
-    async fn check(&self) -> (usize, usize) {
-        let (plies, ends) = {
+    /// How many plies of how many games. A game that is over is looked at once more, and again at the very end.
+    async fn check(&mut self, all: bool) -> (usize, usize) {
+        let mut games: HashMap<String, Vec<(u64, String)>> = HashMap::new();
+        let ends = {
             let acknowledged = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
-            (acknowledged.plies.clone(), acknowledged.ends.clone())
+            for ((game, ply), mv) in &acknowledged.plies {
+                if all || !self.settled.contains(game) {
+                    games.entry(game.clone()).or_default().push((*ply, mv.clone()));
+                }
+            }
+            acknowledged.ends.clone()
         };
-        let mut games: HashMap<&str, Vec<(u64, &str)>> = HashMap::new();
-        for ((game, ply), mv) in &plies {
-            games.entry(game).or_default().push((*ply, mv));
-        }
         for (game, acknowledged) in &games {
             let history = self.read(&format!("/v1/games/{game}/moves")).await;
             let items = history["items"].as_array().unwrap();
@@ -223,14 +229,15 @@ impl World {
             }
             for (ply, mv) in acknowledged {
                 let item = items.get(*ply as usize - 1);
-                assert_eq!(item.map(|i| i["move"].as_str().unwrap()), Some(*mv), "game {game} lost ply {ply}");
+                assert_eq!(item.map(|i| i["move"].as_str().unwrap()), Some(mv.as_str()), "game {game} lost ply {ply}");
+            }
+            if let Some((winner, termination)) = ends.get(game) {
+                let read = self.read(&format!("/v1/games/{game}")).await;
+                assert_eq!((&read["winner"], &read["termination"]), (winner, termination), "{read}");
+                self.settled.insert(game.clone());
             }
         }
-        for (game, (winner, termination)) in &ends {
-            let game = self.read(&format!("/v1/games/{game}")).await;
-            assert_eq!((&game["winner"], &game["termination"]), (winner, termination), "{game}");
-        }
-        (games.len(), plies.len())
+        (games.len(), games.values().map(Vec::len).sum())
     }
 
     async fn read(&self, path: &str) -> Value {
