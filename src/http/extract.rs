@@ -3,6 +3,7 @@
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::str::FromStr;
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -19,6 +20,9 @@ use crate::tokens::Bearer;
 
 /// The largest body, in bytes.
 pub const MAX_BODY: usize = 16 * 1024;
+
+/// How long a body may take to arrive, like the head before it.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The player that the access token speaks for.
 #[derive(Debug, Clone, Copy)]
@@ -80,14 +84,18 @@ impl<T: DeserializeOwned> FromRequest for Body<T> {
         let bytes = Bytes::from_request(req, payload);
         let json = req.content_type().eq_ignore_ascii_case("application/json");
         Box::pin(async move {
-            let bytes = bytes.await.map_err(|e| {
+            let torn = || {
+                Error::malformed(Fault {
+                    at: At::Body(String::new()),
+                    detail: "the body did not arrive whole".to_owned(),
+                })
+            };
+            let bytes = tokio::time::timeout(BODY_TIMEOUT, bytes).await.map_err(|_| torn())?;
+            let bytes = bytes.map_err(|e| {
                 if e.as_response_error().status_code() == actix_web::http::StatusCode::PAYLOAD_TOO_LARGE {
                     Error::PayloadTooLarge(MAX_BODY)
                 } else {
-                    Error::malformed(Fault {
-                        at: At::Body(String::new()),
-                        detail: "the body did not arrive whole".to_owned(),
-                    })
+                    torn()
                 }
             })?;
             if bytes.is_empty() {

@@ -157,7 +157,7 @@ pub struct Refresh {
 /// Refresh the tokens
 ///
 /// Trades a refresh token for a new pair. Each works once; one that comes a second time ends its session, since one
-/// of its two holders is a thief. So store the new one before using it.
+/// of its two holders is a thief. So store the new one before using it, and do not repeat a request whose answer was lost.
 #[utoipa::path(
     tag = "identity",
     operation_id = "refresh",

@@ -55,7 +55,7 @@ macro_rules! options_body {
             /// How a game is won. Default `capture5`.
             #[schema(nullable = false)]
             win_rule: Option<WinRuleView>,
-            /// Seconds for each ply: null, 30 or 60. Default null.
+            /// Seconds for each ply: null, 30 or 60. Default null. Timers are not open yet.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<i16>)]
             turn_seconds: Option<Option<i16>>,
@@ -75,7 +75,7 @@ macro_rules! options_body {
             /// Who may find it. Default `public`.
             #[schema(nullable = false)]
             visibility: Option<VisibilityView>,
-            /// What happens to a seat whose player stays away. Default `wait`.
+            /// What happens to a seat whose player stays away. Default `wait`; the others are not open yet.
             #[schema(nullable = false)]
             absence: Option<AbsenceView>,
             /// Seconds without a sign of life after which a seat on turn is absent: 10 to 86400. Default 120.
