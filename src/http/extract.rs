@@ -9,7 +9,7 @@ use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::web::{Bytes, Data};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest};
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_path_to_error::{Path, Segment};
 
 use super::Service;
@@ -161,6 +161,17 @@ fn named_field(detail: &str) -> Option<&str> {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({}))]
 pub struct Nothing {}
+
+/// Reads a field that may be left out or null, and tells the two apart.
+///
+/// # Errors
+/// Those of the value.
+#[expect(clippy::option_option, reason = "null and nothing differ: null takes a value away")]
+pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    value: D,
+) -> std::result::Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
 
 /// The parameters of a query.
 #[derive(Debug)]

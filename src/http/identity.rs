@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
-use super::extract::{Auth, Body, Nothing, Params};
+use super::extract::{Auth, Body, Nothing, Params, given};
 use super::views::PlayerView;
 use crate::error::{Error, Result};
 use crate::ladder::players::{self, Profile, Session};
@@ -225,11 +225,6 @@ pub struct ChangeMe {
     /// Says that a program plays here. Once, and before the first rated game.
     #[schema(nullable = false)]
     bot: Option<bool>,
-}
-
-/// Tells null from nothing.
-fn given<'de, D: serde::Deserializer<'de>>(value: D) -> std::result::Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }
 
 /// Change me

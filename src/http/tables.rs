@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
-use super::extract::{Auth, Body, Nothing, Params, Viewer, from_path};
+use super::extract::{Auth, Body, Nothing, Params, Viewer, from_path, given};
 use super::views::{self, AbsenceView, TableView, VisibilityView, WinRuleView};
 use crate::error::{Error, Result};
 use crate::ids::TableId;
@@ -34,14 +34,6 @@ pub struct CodeQuery {
     /// Shows an unlisted table or game to those who are not seated.
     #[param(example = "q7x3k9pm")]
     pub join_code: Option<String>,
-}
-
-/// A value that may be left out or null.
-#[expect(clippy::option_option, reason = "null and nothing differ: null sets an option to null")]
-fn given<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
-    value: D,
-) -> std::result::Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }
 
 /// A body with all options flat beside its own fields: serde cannot flatten a struct and refuse unknown fields too.

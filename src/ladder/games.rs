@@ -33,11 +33,11 @@ pub async fn load_visible(
     let loaded = load(conn, game_id).await?;
     let seated = viewer.is_some_and(|v| loaded.row.side_of(v).is_some());
     if loaded.row.visibility == Visibility::Unlisted && !seated {
-        let table = tables::load_visible(conn, loaded.row.table_id, viewer, code).await;
         // A table that went public later has no code any more: its earlier games stay with those who were there.
-        let host = table.as_ref().is_ok_and(|t| viewer == Some(t.host_id));
-        if !host && !table.is_ok_and(|t| t.visibility == Visibility::Unlisted) {
-            return Err(Error::GameNotFound);
+        match tables::load_visible(conn, loaded.row.table_id, viewer, code).await {
+            Ok(table) if table.visibility == Visibility::Unlisted || viewer == Some(table.host_id) => {}
+            Ok(_) | Err(Error::TableNotFound) => return Err(Error::GameNotFound),
+            Err(error) => return Err(error),
         }
     }
     Ok(loaded)
