@@ -4,7 +4,6 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpResponse, get};
 use hasami_rules::WinRule;
 use serde::{Deserialize, Serialize};
-use sqlx::PgConnection;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
@@ -134,7 +133,8 @@ pub async fn get_leaderboard(
         Some(kind) => store::board::page_of_kind(&mut conn, ladder, kind, after.as_ref(), count).await?,
     };
     let next = views::seal_cursor(&service, &list, &mut rows, limit, write_place);
-    let items = ranked(&mut conn, ladder, rows, kind.is_none()).await?;
+    drop(conn);
+    let items = ranked(rows);
     Ok(HttpResponse::Ok().json(BoardView { ladder: ladder.into(), items, next }))
 }
 
@@ -147,24 +147,15 @@ fn read_place(place: &str) -> Option<BoardKey> {
     Some(BoardKey { rating_milli: rating.parse().ok()?, username: username.to_owned() })
 }
 
-/// Gives rows their ranks. In a stretch without gaps, the first row's rank and place tell all others'.
-async fn ranked(
-    conn: &mut PgConnection,
-    ladder: WinRule,
-    rows: Vec<BoardRow>,
-    gapless: bool,
-) -> Result<Vec<EntryView>> {
+/// Gives each row its rank: its own, that of the row before with the same rating, or its place.
+fn ranked(rows: Vec<BoardRow>) -> Vec<EntryView> {
     let mut entries: Vec<EntryView> = Vec::with_capacity(rows.len());
     let mut place = 0;
     for row in rows {
         let tied = entries.last().filter(|last| last.rating_milli == row.rating_milli).map(|last| last.rank);
-        let rank = match tied {
-            Some(rank) => rank,
-            None if gapless && !entries.is_empty() => place,
-            None => store::ranks::rank(conn, ladder, row.rating_milli).await?,
-        };
-        if entries.is_empty() && gapless {
-            place = rank + store::ranks::count_tied_before(conn, ladder, row.rating_milli, &row.username).await?;
+        let rank = row.rank.or(tied).unwrap_or(place);
+        if let Some(before) = row.tied_before {
+            place = rank + before;
         }
         place += 1;
         entries.push(EntryView {
@@ -176,7 +167,7 @@ async fn ranked(
             games: row.games,
         });
     }
-    Ok(entries)
+    entries
 }
 
 /// A player on a ladder.
@@ -234,16 +225,9 @@ pub async fn get_leaderboard_around(
     let limit = views::page_size(params.0.limit)? as i64;
     let player = super::players::find(&service, &path.1).await?;
     let mut conn = service.pool.acquire().await?;
-    let ratings = store::ratings::find_all(&mut conn, player.player_id).await?;
-    let Some(own) = ratings.into_iter().find(|r| r.ladder.0 == ladder && r.listed) else {
-        return Ok(HttpResponse::Ok().json(AroundView { ladder: ladder.into(), items: Vec::new() }));
-    };
-    let key = BoardKey { rating_milli: own.rating_milli, username: own.username.clone() };
-    let above = store::board::page_above(&mut conn, ladder, &key, (limit - 1) / 2).await?;
-    let below = store::board::page(&mut conn, ladder, Some(&key), limit / 2).await?;
-    let own = BoardRow { games: own.games(), username: own.username, kind: own.kind, rating_milli: own.rating_milli };
-    let rows = above.into_iter().rev().chain([own]).chain(below).collect();
-    let items = ranked(&mut conn, ladder, rows, true).await?;
+    let rows = store::board::around(&mut conn, ladder, player.player_id, (limit - 1) / 2, limit / 2).await?;
+    drop(conn);
+    let items = ranked(rows);
     Ok(HttpResponse::Ok().json(AroundView { ladder: ladder.into(), items }))
 }
 

@@ -17,7 +17,8 @@ use crate::player::Username;
 use crate::store;
 use crate::store::games::Listing;
 use crate::store::players::PlayerRow;
-use crate::store::ratings::{LedgerRow, RatingRow};
+use crate::store::ranks::RankedRow;
+use crate::store::ratings::LedgerRow;
 
 /// A player's handle.
 #[derive(Debug, IntoParams)]
@@ -102,11 +103,10 @@ pub async fn get_player(service: Data<Service>, path: Path<String>) -> Result<Ht
     let player = find(&service, &path).await?;
     let mut conn = service.pool.acquire().await?;
     let mut ratings = BTreeMap::new();
-    for row in store::ratings::find_all(&mut conn, player.player_id).await? {
-        let rank =
-            if row.listed { Some(store::ranks::rank(&mut conn, row.ladder.0, row.rating_milli).await?) } else { None };
-        ratings.insert(row.ladder.0.as_str(), rating_view(&row, rank));
+    for row in store::ranks::of_player(&mut conn, player.player_id).await? {
+        ratings.insert(row.ladder.0.as_str(), RatingView::from(&row));
     }
+    drop(conn);
     let PlayerView { id, username, display_name, kind } = (&player).into();
     Ok(HttpResponse::Ok().json(PlayerPageView {
         id,
@@ -118,17 +118,20 @@ pub async fn get_player(service: Data<Service>, path: Path<String>) -> Result<Ht
     }))
 }
 
-fn rating_view(row: &RatingRow, rank: Option<i64>) -> RatingView {
-    RatingView {
-        rating: points(row.rating_milli),
-        rating_milli: row.rating_milli,
-        games: row.games(),
-        wins: row.wins,
-        draws: row.draws,
-        losses: row.losses,
-        peak: points(row.peak_milli),
-        provisional: row.games() < elo::ESTABLISHED_GAMES,
-        rank,
+impl From<&RankedRow> for RatingView {
+    fn from(row: &RankedRow) -> Self {
+        let games = row.wins + row.draws + row.losses;
+        Self {
+            rating: points(row.rating_milli),
+            rating_milli: row.rating_milli,
+            games,
+            wins: row.wins,
+            draws: row.draws,
+            losses: row.losses,
+            peak: points(row.peak_milli),
+            provisional: games < elo::ESTABLISHED_GAMES,
+            rank: row.rank,
+        }
     }
 }
 

@@ -1,13 +1,15 @@
-//! The leaderboard in its own order, page by page; ranks are `ranks`' affair.
+//! The leaderboard in its own order, page by page, each in one statement; how a rank is counted is `ranks`' affair.
 
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
 
+use super::ranks::with_rank;
 use crate::elo::Milli;
 use crate::error::Result;
+use crate::ids::PlayerId;
 use crate::player::PlayerKind;
 
-/// A leaderboard row without its rank.
+/// A leaderboard row.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the columns of `ratings`, which the migration explains")]
 pub struct BoardRow {
@@ -15,6 +17,10 @@ pub struct BoardRow {
     pub kind: PlayerKind,
     pub rating_milli: Milli,
     pub games: i32,
+    /// Where it does not follow from the row before.
+    pub rank: Option<i64>,
+    /// Rows of the same rating before this one, on the whole board; given with the first row.
+    pub tied_before: Option<i64>,
 }
 
 /// Where a page of the leaderboard begins or ends: just beyond this row.
@@ -26,7 +32,7 @@ pub struct BoardKey {
     pub username: String,
 }
 
-/// Listed players after `after`, best first.
+/// Listed players after `after`, best first. There are no gaps, so the first row's rank and place tell all others'.
 ///
 /// # Errors
 /// The database's.
@@ -38,13 +44,24 @@ pub async fn page(
 ) -> Result<Vec<BoardRow>> {
     let rating = after.map_or(Milli::MAX, |k| k.rating_milli);
     let name = after.map_or("", |k| &k.username);
-    Ok(sqlx::query_as!(
+    Ok(with_rank!(
         BoardRow,
         r#"
-        select username, kind as "kind: PlayerKind", rating_milli, wins + draws + losses as "games!"
-        from ratings
-        where ladder = $1 and listed and rating_milli <= $2 and (rating_milli < $2 or username > $3)
-        order by rating_milli desc, username limit $4
+        select username, kind as "kind: PlayerKind", rating_milli, games as "games!",
+               case when row_number() over page = 1 then "#,
+        r#" end as rank,
+               case when row_number() over page = 1
+                    then (select count(*) from ratings t
+                          where t.ladder = r.ladder and t.listed and t.rating_milli = r.rating_milli and t.username < r.username)
+               end as tied_before
+        from (
+            select ladder, username, kind, rating_milli, wins + draws + losses as games
+            from ratings
+            where ladder = $1 and listed and rating_milli <= $2 and (rating_milli < $2 or username > $3)
+            order by rating_milli desc, username limit $4
+        ) r
+        window page as (order by rating_milli desc, username)
+        order by rating_milli desc, username
         "#,
         ladder.as_str(),
         rating,
@@ -55,7 +72,7 @@ pub async fn page(
     .await?)
 }
 
-/// Listed players of a kind after `after`, best first.
+/// Listed players of a kind after `after`, best first. Others stand between them, so each rating has its own rank.
 ///
 /// # Errors
 /// The database's.
@@ -68,13 +85,20 @@ pub async fn page_of_kind(
 ) -> Result<Vec<BoardRow>> {
     let rating = after.map_or(Milli::MAX, |k| k.rating_milli);
     let name = after.map_or("", |k| &k.username);
-    Ok(sqlx::query_as!(
+    Ok(with_rank!(
         BoardRow,
         r#"
-        select username, kind as "kind: PlayerKind", rating_milli, wins + draws + losses as "games!"
-        from ratings
-        where ladder = $1 and kind = $2 and listed and rating_milli <= $3 and (rating_milli < $3 or username > $4)
-        order by rating_milli desc, username limit $5
+        select username, kind as "kind: PlayerKind", rating_milli, games as "games!", null::bigint as tied_before,
+               case when lag(rating_milli) over page is distinct from rating_milli then "#,
+        r#" end as rank
+        from (
+            select ladder, username, kind, rating_milli, wins + draws + losses as games
+            from ratings
+            where ladder = $1 and kind = $2 and listed and rating_milli <= $3 and (rating_milli < $3 or username > $4)
+            order by rating_milli desc, username limit $5
+        ) r
+        window page as (order by rating_milli desc, username)
+        order by rating_milli desc, username
         "#,
         ladder.as_str(),
         kind as PlayerKind,
@@ -86,28 +110,59 @@ pub async fn page_of_kind(
     .await?)
 }
 
-/// Listed players before `before`, nearest first, so worst first.
+/// A listed player with so many listed ones above and below, best first; nobody where the player is not listed. The
+/// ranks are told as on a page.
 ///
 /// # Errors
 /// The database's.
-pub async fn page_above(
+pub async fn around(
     conn: &mut PgConnection,
     ladder: WinRule,
-    before: &BoardKey,
-    limit: i64,
+    player_id: PlayerId,
+    above: i64,
+    below: i64,
 ) -> Result<Vec<BoardRow>> {
-    Ok(sqlx::query_as!(
+    Ok(with_rank!(
         BoardRow,
         r#"
-        select username, kind as "kind: PlayerKind", rating_milli, wins + draws + losses as "games!"
-        from ratings
-        where ladder = $1 and listed and rating_milli >= $2 and (rating_milli > $2 or username < $3)
-        order by rating_milli, username desc limit $4
+        with own as materialized (
+            select ladder, username, kind, rating_milli, wins + draws + losses as games
+            from ratings where player_id = $2 and ladder = $1 and listed
+        ),
+        around as (
+            select above.* from own cross join lateral (
+                select ladder, username, kind, rating_milli, wins + draws + losses as games
+                from ratings
+                where ladder = $1 and listed and rating_milli >= own.rating_milli
+                  and (rating_milli > own.rating_milli or username < own.username)
+                order by rating_milli, username desc limit $3
+            ) above
+            union all
+            select * from own
+            union all
+            select below.* from own cross join lateral (
+                select ladder, username, kind, rating_milli, wins + draws + losses as games
+                from ratings
+                where ladder = $1 and listed and rating_milli <= own.rating_milli
+                  and (rating_milli < own.rating_milli or username > own.username)
+                order by rating_milli desc, username limit $4
+            ) below
+        )
+        select username as "username!", kind as "kind!: PlayerKind", rating_milli as "rating_milli!", games as "games!",
+               case when row_number() over page = 1 then "#,
+        r#" end as rank,
+               case when row_number() over page = 1
+                    then (select count(*) from ratings t
+                          where t.ladder = r.ladder and t.listed and t.rating_milli = r.rating_milli and t.username < r.username)
+               end as tied_before
+        from around r
+        window page as (order by rating_milli desc, username)
+        order by rating_milli desc, username
         "#,
         ladder.as_str(),
-        before.rating_milli,
-        before.username,
-        limit,
+        player_id.0,
+        above,
+        below,
     )
     .fetch_all(conn)
     .await?)

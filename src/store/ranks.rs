@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 use super::Word;
 use crate::elo::Milli;
 use crate::error::Result;
+use crate::ids::PlayerId;
 
 /// A player who came on the board at a rating (`1`), or left it from there (`-1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,48 +37,50 @@ pub async fn insert_deltas(conn: &mut PgConnection, deltas: &[Delta]) -> Result<
     Ok(())
 }
 
-/// The rank that a rating has or would have in a ladder: one more than the listed players strictly above it.
-///
-/// # Errors
-/// The database's.
-pub async fn rank(conn: &mut PgConnection, ladder: WinRule, rating_milli: Milli) -> Result<i64> {
-    // 10,000 milli-points are a wide bucket, 100 a narrow one.
-    Ok(sqlx::query_scalar!(
-        r#"
-        select 1
+/// A checked query, in three parts, with the rank of a row `r` in the middle: one more than the listed players of
+/// `r.ladder` strictly above `r.rating_milli`. 10,000 milli-points are a wide bucket, 100 a narrow one.
+macro_rules! with_rank {
+    ($row:ty, $before:literal, $after:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!($row, $before + "(1
             + coalesce((select sum(players) from rank_buckets
-                        where ladder = $1 and level = 1 and bucket > $2 / 10000), 0)
+                        where ladder = r.ladder and level = 1 and bucket > r.rating_milli / 10000), 0)
             + coalesce((select sum(players) from rank_buckets
-                        where ladder = $1 and level = 2 and bucket > $2 / 100 and bucket < ($2 / 10000 + 1) * 100), 0)
+                        where ladder = r.ladder and level = 2 and bucket > r.rating_milli / 100
+                          and bucket < (r.rating_milli / 10000 + 1) * 100), 0)
             + coalesce((select sum(change) from rank_deltas
-                        where ladder = $1 and rating_milli >= ($2 / 100 + 1) * 100), 0)
+                        where ladder = r.ladder and rating_milli >= (r.rating_milli / 100 + 1) * 100), 0)
             + (select count(*) from ratings
-               where ladder = $1 and listed and rating_milli > $2 and rating_milli < ($2 / 100 + 1) * 100) as "rank!"
-        "#,
-        ladder.as_str(),
-        rating_milli,
-    )
-    .fetch_one(conn)
-    .await?)
+               where ladder = r.ladder and listed and rating_milli > r.rating_milli
+                 and rating_milli < (r.rating_milli / 100 + 1) * 100))" + $after, $($argument),*)
+    };
+}
+pub(super) use with_rank;
+
+/// A player's rating in a ladder, with its rank if the board lists it.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the columns of `ratings`, which the migration explains")]
+pub struct RankedRow {
+    pub ladder: Word<WinRule>,
+    pub rating_milli: Milli,
+    pub peak_milli: Milli,
+    pub wins: i32,
+    pub draws: i32,
+    pub losses: i32,
+    pub rank: Option<i64>,
 }
 
-/// How many listed players share a rating and stand before `username` among themselves.
+/// A player's ratings in all ladders, with ranks.
 ///
 /// # Errors
 /// The database's.
-pub async fn count_tied_before(
-    conn: &mut PgConnection,
-    ladder: WinRule,
-    rating_milli: Milli,
-    username: &str,
-) -> Result<i64> {
-    Ok(sqlx::query_scalar!(
-        r#"select count(*) as "count!" from ratings where ladder = $1 and listed and rating_milli = $2 and username < $3"#,
-        ladder.as_str(),
-        rating_milli,
-        username,
+pub async fn of_player(conn: &mut PgConnection, player_id: PlayerId) -> Result<Vec<RankedRow>> {
+    Ok(with_rank!(
+        RankedRow,
+        r#"select ladder as "ladder: Word<WinRule>", rating_milli, peak_milli, wins, draws, losses, case when listed then "#,
+        r#" end as rank from ratings r where player_id = $1"#,
+        player_id.0,
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?)
 }
 
