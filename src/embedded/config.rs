@@ -22,7 +22,6 @@ shared_buffers = 256MB             # the rows of running games fit many times ov
 effective_cache_size = 1GB         # what the system caches besides, for the planner
 work_mem = 8MB
 random_page_cost = 1.1             # flash, not turning disks
-jit = off                          # statements of 0.1 ms gain nothing from 50 ms of compiling
 max_parallel_workers_per_gather = 0  # short statements; the cores belong to the moves
 min_dynamic_shared_memory = 16MB   # so that little of /dev/shm is used: it is small in
                                    # containers, and systemd empties it at a user's log-out
