@@ -5,8 +5,8 @@ COPY . .
 # Queries are checked against .sqlx: no database is needed here.
 ENV SQLX_OFFLINE=true
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/build/target \
-    cargo build --release --locked --bin hasami-ladder \
-    && cp target/release/hasami-ladder /usr/local/bin/
+    cargo build --profile dist --locked --bin hasami-ladder \
+    && cp target/dist/hasami-ladder /usr/local/bin/
 
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin ladder

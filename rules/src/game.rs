@@ -34,9 +34,10 @@ impl Game {
         let plies = plies.min(usize::from(options.last_ply()));
         Self {
             options,
-            moves: Vec::with_capacity(plies),
+            // A replayed game is mostly one that a ply is about to be added to.
+            moves: Vec::with_capacity(plies + 1),
             position: Position::START,
-            record: Record::new(&Position::START, plies),
+            record: Record::new(&Position::START, plies + 1),
             end: None,
         }
     }

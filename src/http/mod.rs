@@ -67,9 +67,10 @@ impl Service {
     }
 }
 
-/// Every operation, by resource. The contract falls out of it.
+/// Every operation, by resource, after the busiest: addresses are tried in this order. The contract falls out of it.
 fn routes(config: &mut ServiceConfig) {
     config
+        .service(games::play_move)
         .service(identity::enter_as_guest)
         .service(identity::register)
         .service(identity::claim)
@@ -87,7 +88,6 @@ fn routes(config: &mut ServiceConfig) {
         .service(tables::ask_next)
         .service(games::list_games)
         .service(games::get_game)
-        .service(games::play_move)
         .service(games::get_history)
         .service(games::get_destinations)
         .service(games::resign)

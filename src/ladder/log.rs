@@ -53,7 +53,8 @@ pub fn pack(record: Record) -> Vec<u8> {
 /// # Errors
 /// The bytes are no log.
 pub fn unpack(mut log: &[u8]) -> Result<Vec<Record>, UnpackError> {
-    let mut records = Vec::with_capacity(log.len() / 4);
+    // With room for the ply that is about to be added.
+    let mut records = Vec::with_capacity(log.len() / 4 + 1);
     while let Some((head, rest)) = log.split_first_chunk::<2>() {
         let head = u16::from_be_bytes(*head);
         let (time, rest) = rest.split_at_checked(2 + usize::from(head >> 14)).ok_or(UnpackError)?;
