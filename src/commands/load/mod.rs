@@ -34,6 +34,12 @@ pub struct LoadArgs {
     /// Stop after so many seconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=7200))]
     seconds: u64,
+    /// Let a side resign after so many plies, so that many games end
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    plies: Option<u16>,
+    /// Begin at most so many games a second
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    games_per_second: Option<u32>,
     /// How the games are won
     #[arg(long, default_value = "captureall")]
     win_rule: WinRule,
@@ -114,13 +120,13 @@ impl Load {
         while let Some(entered) = connecting.join_next().await {
             seats.push(entered?.context("cannot enter as guests")?);
         }
-        let games = Arc::new(AtomicU64::new(0));
+        let games = Arc::new(Games::default());
         let start = Instant::now();
         let end = start + Duration::from_secs(self.args.seconds);
         let mut playing = JoinSet::new();
         for seat in seats {
             let (load, games) = (self.clone(), games.clone());
-            playing.spawn(async move { load.play_games(seat, &games, end).await });
+            playing.spawn(async move { load.play_games(seat, &games, start, end).await });
         }
         let mut reading = JoinSet::new();
         for index in 0..self.args.readers {
@@ -137,7 +143,7 @@ impl Load {
         }
         report::print(&reads.to_string())?;
         ensure!(record.moves() > 0, "no move was accepted: {record:?}");
-        Ok(Report::new(record, start.elapsed(), games.load(Ordering::Relaxed)))
+        Ok(Report::new(record, start.elapsed(), games.ended.load(Ordering::Relaxed)))
     }
 
     /// A connection and two guests who play on it.
@@ -147,13 +153,18 @@ impl Load {
         Ok(Seat { client, tokens, random: Random(0x9e37_79b9_7f4a_7c15 ^ (index + 1)) })
     }
 
-    async fn play_games(&self, mut seat: Seat, games: &AtomicU64, end: Instant) -> Record {
+    async fn play_games(&self, mut seat: Seat, games: &Games, start: Instant, end: Instant) -> Record {
         let mut record = Record::default();
         let limit = self.args.games.unwrap_or(u64::MAX);
-        while Instant::now() < end && games.load(Ordering::Relaxed) < limit {
+        while Instant::now() < end && games.ended.load(Ordering::Relaxed) < limit {
+            let begun = games.begun.fetch_add(1, Ordering::Relaxed);
+            if let Some(pace) = self.args.games_per_second {
+                let due = start + Duration::from_secs_f64(begun as f64 / f64::from(pace));
+                tokio::time::sleep_until(due.min(end).into()).await;
+            }
             match self.play_game(&mut seat, &mut record, end).await {
                 Ok(true) => {
-                    games.fetch_add(1, Ordering::Relaxed);
+                    games.ended.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(false) => {}
                 Err(error) => {
@@ -171,43 +182,65 @@ impl Load {
         let game_id = seat.client.begin(&seat.tokens, &options).await?;
         let path = format!("/v1/games/{game_id}/moves");
         let mut game = Game::new(GameOptions { win_rule: self.args.win_rule, move_limit: None });
-        while game.outcome().is_none() {
-            if Instant::now() >= end {
-                return Ok(false);
-            }
+        while game.outcome().is_none() && self.args.plies.is_none_or(|plies| game.ply() < plies) {
             let Some(mv) = seat.random.choose(&game) else { return Err("no legal move".to_owned()) };
             let ply = game.ply() + 1;
-            let token = &seat.tokens[usize::from(ply.is_multiple_of(2))];
             let body = format!(r#"{{"move":"{mv}","ply":{ply}}}"#);
-            let begin = Instant::now();
-            // As a bot does: the same request again until it is answered.
-            loop {
-                match seat.client.call("POST", &path, Some(token), &body).await {
-                    Ok((200 | 201, _)) => break,
-                    Ok((status, text)) if status < 500 => {
-                        return Err(format!("{status} {}", String::from_utf8_lossy(&text)));
-                    }
-                    Ok((status, _)) => record.error(&status.to_string()),
-                    Err(error) => record.error(&error),
-                }
-                if Instant::now() >= end {
-                    return Ok(false);
-                }
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            record.played(ply, begin.elapsed());
+            let Some(latency) = seat.post(usize::from(ply.is_multiple_of(2)), &path, &body, record, end).await? else {
+                return Ok(false);
+            };
+            record.played(ply, latency);
             if game.play(mv).is_err() {
                 return Err("the service accepted an illegal move".to_owned());
             }
         }
+        if game.outcome().is_none() {
+            let Some(latency) = seat.post(0, &format!("/v1/games/{game_id}/resign"), "", record, end).await? else {
+                return Ok(false);
+            };
+            record.resigned(latency);
+        }
         Ok(true)
     }
+}
+
+#[derive(Default)]
+struct Games {
+    begun: AtomicU64,
+    ended: AtomicU64,
 }
 
 struct Seat {
     client: Client,
     tokens: [String; 2],
     random: Random,
+}
+
+impl Seat {
+    /// Posts for one of the two players as a bot does: the same request again until it is answered. How long that
+    /// took; `None` where the time was over before.
+    async fn post(
+        &mut self,
+        player: usize,
+        path: &str,
+        body: &str,
+        record: &mut Record,
+        end: Instant,
+    ) -> Result<Option<Duration>, String> {
+        let begin = Instant::now();
+        while Instant::now() < end {
+            match self.client.call("POST", path, Some(&self.tokens[player]), body).await {
+                Ok((200 | 201, _)) => return Ok(Some(begin.elapsed())),
+                Ok((status, text)) if status < 500 => {
+                    return Err(format!("{status} {}", String::from_utf8_lossy(&text)));
+                }
+                Ok((status, _)) => record.error(&status.to_string()),
+                Err(error) => record.error(&error),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(None)
+    }
 }
 
 /// A small generator (xorshift64): the same connections play the same games.

@@ -1,6 +1,7 @@
 //! What the database does alone: pgbench with one select and one guarded update a move.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, raw_sql};
@@ -68,7 +69,24 @@ impl Pgbench {
         let text = String::from_utf8_lossy(&output.stdout);
         let rate = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
         let errors = String::from_utf8_lossy(&output.stderr);
+        self.wait_for_backends().await?;
         rate.with_context(|| format!("pgbench: {}", errors.lines().take(3).collect::<Vec<_>>().join(" ")))
+    }
+
+    /// Until its backends have ended, so that their CPU is not taken for the service's.
+    async fn wait_for_backends(&self) -> anyhow::Result<()> {
+        let mut conn = PgConnection::connect(&self.url).await?;
+        for _ in 0..100 {
+            #[expect(clippy::disallowed_methods, reason = "another program's database, whatever schema that has")]
+            let left: i64 = sqlx::query_scalar("select count(*) from pg_stat_activity where application_name = 'pgbench'")
+                .fetch_one(&mut conn)
+                .await?;
+            if left == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// Removes what [`Self::prepare`] made.

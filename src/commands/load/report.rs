@@ -10,13 +10,20 @@ use std::time::Duration;
 pub struct Record {
     /// Ply and latency in microseconds of each accepted move.
     moves: Vec<(u16, u32)>,
+    /// Latency in microseconds of each accepted resignation.
+    resignations: Vec<u32>,
     errors: BTreeMap<String, u64>,
 }
 
 impl Record {
     /// Notes an accepted move.
     pub fn played(&mut self, ply: u16, latency: Duration) {
-        self.moves.push((ply, u32::try_from(latency.as_micros()).unwrap_or(u32::MAX)));
+        self.moves.push((ply, micros(latency)));
+    }
+
+    /// Notes an accepted resignation.
+    pub fn resigned(&mut self, latency: Duration) {
+        self.resignations.push(micros(latency));
     }
 
     /// Notes what went wrong.
@@ -27,6 +34,7 @@ impl Record {
     /// Takes another connection's record in.
     pub fn add(&mut self, other: Self) {
         self.moves.extend(other.moves);
+        self.resignations.extend(other.resignations);
         for (kind, count) in other.errors {
             *self.errors.entry(kind).or_default() += count;
         }
@@ -38,11 +46,17 @@ impl Record {
     }
 }
 
+fn micros(latency: Duration) -> u32 {
+    u32::try_from(latency.as_micros()).unwrap_or(u32::MAX)
+}
+
 /// The figures of one turn.
 #[derive(Debug)]
 pub struct Report {
     /// Latencies in microseconds, ascending.
     sorted: Vec<u32>,
+    /// Those of resignations.
+    resignations: Vec<u32>,
     /// Mean latency by a range of plies: its first ply, the moves, the mean.
     by_ply: Vec<(u16, usize, f64)>,
     errors: BTreeMap<String, u64>,
@@ -52,7 +66,7 @@ pub struct Report {
 
 impl Report {
     /// Sums a record up.
-    pub fn new(record: Record, elapsed: Duration, games: u64) -> Self {
+    pub fn new(mut record: Record, elapsed: Duration, games: u64) -> Self {
         const RANGE: u16 = 40;
         let mut sorted: Vec<u32> = record.moves.iter().map(|m| m.1).collect();
         sorted.sort_unstable();
@@ -63,7 +77,8 @@ impl Report {
             range.1 += u64::from(*latency);
         }
         let by_ply = ranges.into_iter().map(|(ply, (count, sum))| (ply, count, sum as f64 / count as f64)).collect();
-        Self { sorted, by_ply, errors: record.errors, elapsed, games }
+        record.resignations.sort_unstable();
+        Self { sorted, resignations: record.resignations, by_ply, errors: record.errors, elapsed, games }
     }
 
     /// Accepted moves.
@@ -95,6 +110,11 @@ impl fmt::Display for Report {
         )?;
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| percentile(&self.sorted, share));
         writeln!(f, "  latency ms: p50 {p50:.2}, p99 {p99:.2}, p99.9 {p999:.2}; p99 over p50 {:.1}", p99 / p50)?;
+        if !self.resignations.is_empty() {
+            let [p50, p99] = [0.5, 0.99].map(|share| percentile(&self.resignations, share));
+            let rate = self.resignations.len() as f64 / self.elapsed.as_secs_f64();
+            writeln!(f, "  resignations: {rate:.0} a second, ms p50 {p50:.2}, p99 {p99:.2}")?;
+        }
         write!(f, "  mean ms by ply:")?;
         for (ply, count, mean) in self.by_ply.iter().filter(|r| r.1 >= 200).take(16) {
             write!(f, " {ply}+ {:.2} ({count})", mean / 1000.0)?;
