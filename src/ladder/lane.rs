@@ -60,7 +60,7 @@ impl Lane {
     #[must_use]
     pub fn start(pool: PgPool, options: PgConnectOptions) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(run(jobs, pool, store::session_options(options)));
+        tokio::spawn(run(jobs, pool, store::lane_options(options)));
         Self { queue }
     }
 

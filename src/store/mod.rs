@@ -51,11 +51,15 @@ pub fn session_options(options: PgConnectOptions) -> PgConnectOptions {
         ("timezone", "UTC"),
         // A plan made while a relation was small is kept, and must still be good when it has grown.
         ("enable_seqscan", "off"),
-        // Nor is it made again for each execution.
-        ("plan_cache_mode", "force_generic_plan"),
         // Statements of 0.1 ms gain nothing from 50 ms of compiling, which a plan's estimate can bring about.
         ("jit", "off"),
     ])
+}
+
+/// What a connection that only ever runs a few statements by key is given besides: each is planned once.
+#[must_use]
+pub fn lane_options(options: PgConnectOptions) -> PgConnectOptions {
+    session_options(options).options([("plan_cache_mode", "force_generic_plan")])
 }
 
 /// A pool that connects when it is first needed.
