@@ -1,33 +1,45 @@
 //! The computer player. Knows the rules alone: the same game gives the same move.
+//!
+//! [`search`] looks at a given number of positions and says what is best, [`choose`] is an opponent of one of eight
+//! [`Level`]s.
+//!
+//! ```
+//! use hasami_engine::{Level, Score, choose, search};
+//! use hasami_rules::{Game, GameOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let moves = ["d1d5", "e9e5", "a1a2", "i9i8"];
+//! let mut game = Game::new(GameOptions::default());
+//! for mv in moves {
+//!     game.play(mv.parse()?)?;
+//! }
+//! // e5 stands beside d5.
+//! let found = search(&game, 20_000).ok_or("the game goes on")?;
+//! assert_eq!(found.best.to_string(), "f1f5");
+//! assert!(matches!(found.score, Score::Pieces(worth) if worth > 50));
+//!
+//! let level = Level::new(3).ok_or("levels are 1 to 8")?;
+//! assert_eq!(choose(&game, level), choose(&game, level));
+//! # Ok(())
+//! # }
+//! ```
 
 #![warn(missing_docs)]
 
-use hasami_rules::{Game, Move};
-
-/// A legal move, or `None` where the game is over: the first one that captures, else the first.
-#[must_use]
-pub fn best_move(game: &Game) -> Option<Move> {
-    game.to_move()?;
-    let position = game.position();
-    let captures = |mv: &Move| !position.play_unchecked(*mv).1.is_empty();
-    position.legal_moves().find(captures).or_else(|| position.legal_moves().next())
-}
-
+mod bits;
+mod captures;
+mod chance;
+mod eval;
+mod level;
+mod order;
+mod root;
 #[cfg(test)]
-mod tests {
-    use hasami_rules::GameOptions;
-    use hasami_rules::WinRule;
+mod samples;
+mod score;
+mod search;
+mod table;
+mod tree;
 
-    use super::*;
-
-    #[test]
-    fn plays_whole_games() {
-        for win_rule in WinRule::ALL {
-            let mut game = Game::new(GameOptions { win_rule, move_limit: Some(200) });
-            while let Some(mv) = best_move(&game) {
-                assert!(game.play(mv).is_ok());
-            }
-            assert!(game.outcome().is_some());
-        }
-    }
-}
+pub use level::{Level, choose};
+pub use score::Score;
+pub use search::{Found, search, search_position};

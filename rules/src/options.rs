@@ -19,7 +19,8 @@ pub struct GameOptions {
 
 impl GameOptions {
     /// The number of plies after which a game with these options is drawn.
-    pub(crate) fn last_ply(self) -> u16 {
+    #[must_use]
+    pub fn last_ply(self) -> u16 {
         self.move_limit.map_or(MAX_PLIES, |limit| limit.min(MAX_PLIES))
     }
 }

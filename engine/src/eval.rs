@@ -1,0 +1,128 @@
+//! What a position is worth without looking ahead: material as the win rule sees it, room to move, pieces in danger,
+//! and where the pieces stand.
+
+use hasami_rules::WinRule;
+
+use crate::bits::{self, CORNERS};
+use crate::captures;
+
+/// Pieces that each side starts with.
+pub const PIECES: usize = 9;
+
+/// What the pieces on the board are worth under a win rule.
+pub struct Material {
+    /// By the pieces of the side to move and those of its opponent, from the view of the former.
+    worth: [[i16; PIECES + 1]; PIECES + 1],
+    /// Whether the opponent, having just moved, has won.
+    lost: [[bool; PIECES + 1]; PIECES + 1],
+    /// All must be taken, so the last pieces have to be hunted down.
+    hunt: bool,
+}
+
+/// What the n-th captured piece adds up to: the nearer the end, the more one is worth.
+const CAPTURE_5: [i16; PIECES + 1] = [0, 100, 205, 320, 450, 600, 600, 600, 600, 600];
+const CAPTURE_ALL: [i16; PIECES + 1] = [0, 100, 202, 308, 420, 540, 670, 820, 1000, 1200];
+/// What a lead is worth.
+const LEAD: [i16; PIECES + 1] = [0, 100, 220, 360, 360, 360, 360, 360, 360, 360];
+
+impl Material {
+    /// The tables of a win rule.
+    pub fn new(win_rule: WinRule) -> Self {
+        let mut material =
+            Self { worth: [[0; PIECES + 1]; PIECES + 1], lost: [[false; PIECES + 1]; PIECES + 1], hunt: false };
+        material.hunt = win_rule == WinRule::CaptureAll;
+        for own in 0..=PIECES {
+            for theirs in 0..=PIECES {
+                let (won, lost) = (PIECES - theirs, PIECES - own);
+                material.worth[own][theirs] = match win_rule {
+                    WinRule::Capture5 => CAPTURE_5[won] - CAPTURE_5[lost],
+                    WinRule::CaptureAll => CAPTURE_ALL[won] - CAPTURE_ALL[lost],
+                    WinRule::Lead3 if won >= lost => LEAD[won - lost],
+                    WinRule::Lead3 => -LEAD[lost - won],
+                };
+                material.lost[own][theirs] = win_rule.is_won(lost as u8, won as u8);
+            }
+        }
+        material
+    }
+
+    /// The worth of so many pieces against so many, to the owner of the former.
+    #[inline]
+    pub fn worth(&self, own: usize, theirs: usize) -> i32 {
+        i32::from(self.worth[own % 10][theirs % 10])
+    }
+
+    /// Whether the side to move, with so many pieces against so many, has lost by the last capture.
+    #[inline]
+    pub fn is_lost(&self, own: usize, theirs: usize) -> bool {
+        self.lost[own % 10][theirs % 10]
+    }
+}
+
+/// For each square more that pieces can go to.
+const ROOM: i32 = 1;
+/// In a corner a piece falls to two and can hardly move.
+const CORNER: i32 = -12;
+/// Two pieces that touch by a corner guard each other's sides.
+const CHAIN: i32 = 3;
+/// Part of what the opponent could take with the next move: one piece can nearly always be saved.
+const DANGER: i32 = 6;
+/// The most that all but material makes, for a quick look.
+pub const MARGIN: i32 = 200;
+
+/// The pieces of both sides, as the side to move sees them, and where they can go.
+pub struct View {
+    pub own: u128,
+    pub theirs: u128,
+    pub own_reach: u128,
+    pub their_reach: u128,
+}
+
+impl View {
+    /// Looks.
+    #[inline]
+    pub fn new(own: u128, theirs: u128) -> Self {
+        let empty = bits::BOARD & !(own | theirs);
+        Self { own, theirs, own_reach: bits::slides(own, empty), their_reach: bits::slides(theirs, empty) }
+    }
+
+    /// The pieces of the side to move that the opponent would take if nothing happened.
+    #[inline]
+    pub fn hanging(&self) -> u128 {
+        captures::hanging(self.theirs, self.own, self.their_reach)
+    }
+}
+
+/// What the position is worth to the side to move.
+#[inline]
+pub fn evaluate(view: &View, material: &Material, own: usize, theirs: usize) -> i32 {
+    let worth = material.worth(own, theirs);
+    let mut place = ROOM * (bits::count(view.own_reach) - bits::count(view.their_reach));
+    place += CORNER * (bits::count(view.own & CORNERS) - bits::count(view.theirs & CORNERS));
+    place += CHAIN * (chains(view.own) - chains(view.theirs));
+    let hanging = view.hanging();
+    if hanging != 0 {
+        let left = own - bits::count(hanging) as usize;
+        place -= (worth - material.worth(left, theirs)) / DANGER + 10;
+    }
+    if material.hunt && own.abs_diff(theirs) >= 2 {
+        place += match own > theirs {
+            true => hunt(view.own, view.theirs, view.their_reach),
+            false => -hunt(view.theirs, view.own, view.own_reach),
+        };
+    }
+    worth + place.clamp(-MARGIN, MARGIN)
+}
+
+/// Pairs of pieces that touch by a corner, counted from both ends.
+#[inline]
+const fn chains(pieces: u128) -> i32 {
+    bits::count(bits::diagonals(pieces) & pieces)
+}
+
+/// How far the hunt for the last pieces has come: hunters near them, and little room to run.
+fn hunt(hunters: u128, hunted: u128, room: u128) -> i32 {
+    let near = bits::neighbours(hunted) | bits::diagonals(hunted);
+    let nearer = near | bits::neighbours(near) | bits::diagonals(near);
+    4 * bits::count(hunters & near) + 2 * bits::count(hunters & nearer) - bits::count(room)
+}

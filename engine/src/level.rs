@@ -1,0 +1,94 @@
+//! Strengths of play.
+
+use hasami_rules::{Game, Move};
+
+use crate::chance::Chance;
+use crate::order::unpack;
+use crate::root::Root;
+use crate::score::{DECIDED, Score};
+use crate::search::search;
+use crate::tree::Tree;
+
+/// How strongly the computer plays: 1, who has just learnt the rules, to 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(u8);
+
+/// What a level does.
+struct Strength {
+    /// Positions it looks at for a move.
+    nodes: u64,
+    /// Of a hundred moves, so many are not the best it sees.
+    weaker: usize,
+    /// Such a move is worse than the best by at most so many hundredths of a piece, as far as one sees without looking
+    /// ahead.
+    worse: i32,
+}
+
+const STRENGTHS: [Strength; 8] = [
+    Strength { nodes: 200, weaker: 50, worse: 250 },
+    Strength { nodes: 300, weaker: 30, worse: 150 },
+    Strength { nodes: 600, weaker: 15, worse: 120 },
+    Strength { nodes: 1_500, weaker: 6, worse: 100 },
+    Strength { nodes: 6_000, weaker: 0, worse: 0 },
+    Strength { nodes: 30_000, weaker: 0, worse: 0 },
+    Strength { nodes: 180_000, weaker: 0, worse: 0 },
+    Strength { nodes: 1_000_000, weaker: 0, worse: 0 },
+];
+
+impl Level {
+    /// All levels, the weakest first.
+    pub const ALL: [Self; 8] = [Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7), Self(8)];
+
+    /// The level with this number, 1 to 8.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Self> {
+        if number >= 1 && number <= 8 { Some(Self(number)) } else { None }
+    }
+
+    /// 1 to 8.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Positions that it looks at for a move, at most.
+    #[must_use]
+    pub const fn nodes(self) -> u64 {
+        self.strength().nodes
+    }
+
+    const fn strength(self) -> &'static Strength {
+        &STRENGTHS[self.0 as usize - 1]
+    }
+}
+
+/// The move that a level plays in a game, `None` after its end. The same game, the same move.
+#[must_use]
+pub fn choose(game: &Game, level: Level) -> Option<Move> {
+    let strength = level.strength();
+    let found = search(game, strength.nodes)?;
+    let mut chance = Chance::new(seed(game, level));
+    // Nobody overlooks a win that was seen.
+    if matches!(found.score, Score::WinIn(_)) || chance.below(100) >= strength.weaker {
+        return Some(found.best);
+    }
+    let others = others(game, found.best, strength.worse);
+    if others.is_empty() { Some(found.best) } else { Some(others[chance.below(others.len())]) }
+}
+
+/// All that makes one game different from another, in a number.
+fn seed(game: &Game, level: Level) -> u64 {
+    let start = u64::from(level.number()) << 32;
+    game.moves()
+        .iter()
+        .fold(start, |seed, mv| Chance::new(seed ^ u64::from(mv.from.index()) << 8 ^ u64::from(mv.to.index())).next())
+}
+
+/// The moves but the best that are not much worse. None of them loses at once.
+fn others(game: &Game, best: Move, worse: i32) -> Vec<Move> {
+    let Some(root) = Root::of_game(game) else { return Vec::new() };
+    let rated = Tree::new(&root, 10_000).rate();
+    let highest = rated.iter().map(|(_, value)| *value).max().unwrap_or_default();
+    let near = rated.into_iter().filter(|(_, value)| *value > -DECIDED && *value >= highest - worse);
+    near.map(|(mv, _)| unpack(mv)).filter(|mv| *mv != best).collect()
+}
