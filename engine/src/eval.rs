@@ -4,7 +4,7 @@
 use hasami_rules::WinRule;
 
 use crate::bits::{self, CORNERS};
-use crate::captures;
+use crate::scene::Scene;
 
 /// Pieces that each side starts with.
 pub const PIECES: usize = 9;
@@ -70,45 +70,22 @@ const DANGER: i32 = 6;
 /// The most that all but material makes, for a quick look.
 pub const MARGIN: i32 = 200;
 
-/// The pieces of both sides, as the side to move sees them, and where they can go.
-pub struct View {
-    pub own: u128,
-    pub theirs: u128,
-    pub own_reach: u128,
-    pub their_reach: u128,
-}
-
-impl View {
-    /// Looks.
-    #[inline]
-    pub fn new(own: u128, theirs: u128) -> Self {
-        let empty = bits::BOARD & !(own | theirs);
-        Self { own, theirs, own_reach: bits::slides(own, empty), their_reach: bits::slides(theirs, empty) }
-    }
-
-    /// The pieces of the side to move that the opponent would take if nothing happened.
-    #[inline]
-    pub fn hanging(&self) -> u128 {
-        captures::hanging(self.theirs, self.own, self.their_reach)
-    }
-}
-
-/// What the position is worth to the side to move.
+/// What the position is worth to the side to move, which has so many pieces against so many.
 #[inline]
-pub fn evaluate(view: &View, material: &Material, own: usize, theirs: usize) -> i32 {
+pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -> i32 {
     let worth = material.worth(own, theirs);
-    let mut place = ROOM * (bits::count(view.own_reach) - bits::count(view.their_reach));
-    place += CORNER * (bits::count(view.own & CORNERS) - bits::count(view.theirs & CORNERS));
-    place += CHAIN * (chains(view.own) - chains(view.theirs));
-    let hanging = view.hanging();
+    let mut place = ROOM * (bits::count(scene.reach) - bits::count(scene.their_reach));
+    place += CORNER * (bits::count(scene.own & CORNERS) - bits::count(scene.theirs & CORNERS));
+    place += CHAIN * (chains(scene.own) - chains(scene.theirs));
+    let hanging = scene.hanging;
     if hanging != 0 {
         let left = own - bits::count(hanging) as usize;
         place -= (worth - material.worth(left, theirs)) / DANGER + 10;
     }
     if material.hunt && own.abs_diff(theirs) >= 2 {
         place += match own > theirs {
-            true => hunt(view.own, view.theirs, view.their_reach),
-            false => -hunt(view.theirs, view.own, view.own_reach),
+            true => hunt(scene.own, scene.theirs, scene.their_reach),
+            false => -hunt(scene.theirs, scene.own, scene.reach),
         };
     }
     worth + place.clamp(-MARGIN, MARGIN)

@@ -35,6 +35,7 @@ mod order;
 mod root;
 #[cfg(test)]
 mod samples;
+mod scene;
 mod score;
 mod search;
 mod table;

@@ -4,6 +4,7 @@ use hasami_rules::{Move, Position, Square};
 
 use crate::bits;
 use crate::captures;
+use crate::scene::Scene;
 
 /// A move in 14 bits: the from-square above the to-square. 0, which stays on a1, is no move.
 pub type Packed = u16;
@@ -25,96 +26,139 @@ pub const fn unpack(mv: Packed) -> Move {
 
 /// Moves with their rank: higher first. Nine pieces have at most sixteen moves each.
 pub struct List {
-    /// The rank above, the move below.
-    moves: [u32; 144],
+    /// The rank above, the move below; signed, for processors compare such numbers faster.
+    moves: [i32; 144],
     len: usize,
 }
 
-/// Ranks of kinds of moves. What history says stays within [`Memory::MOST`] of [`QUIET`].
-const CAPTURE: i32 = 200_000;
-const KILLER: i32 = 150_000;
-const QUIET: i32 = 60_000;
-/// A piece that would be taken gets away.
+/// A piece that would be taken gets away: as good as history can say half.
 const ESCAPE: i32 = 8_000;
 
 impl List {
     /// Without moves.
+    #[inline]
     pub const fn new() -> Self {
         Self { moves: [0; 144], len: 0 }
     }
 
     #[inline]
     fn push(&mut self, rank: i32, mv: Packed) {
-        self.moves[self.len] = (rank as u32) << 14 | u32::from(mv);
+        self.moves[self.len] = rank << 14 | mv as i32;
         self.len += 1;
     }
 
-    /// The captures among the moves, those that take most first. `reach` is where `own` can slide to.
+    /// The captures among the moves, those that take most first.
     #[inline]
-    pub fn add_captures(&mut self, position: &Position, own: u128, theirs: u128, reach: u128) {
-        let mut squares = captures::squares(own, theirs) & reach;
+    pub fn add_captures(&mut self, scene: &Scene) {
+        let mut squares = scene.capturing & scene.reach;
         while squares != 0 {
             let to = bits::pop(&mut squares);
-            let taken = bits::count(captures::taken(to, own, theirs));
-            // Whoever slides from there to a piece could as well slide from the piece to there.
-            let mut from = sources(position, to) & own;
+            let taken = bits::count(captures::taken(to, scene.own, scene.theirs));
+            let mut from = bits::first_met(to, scene.own | scene.theirs) & scene.own;
             while from != 0 {
                 let from = bits::pop(&mut from);
-                self.push(CAPTURE + taken, (from << 7 | to) as Packed);
+                self.push(taken, (from << 7 | to) as Packed);
             }
         }
     }
 
-    /// All moves. `hanging` are the pieces of `own` that the opponent would take if nothing happened.
-    pub fn add_all(
-        &mut self,
-        position: &Position,
-        own: u128,
-        theirs: u128,
-        hanging: u128,
-        memory: &Memory,
-        ply: usize,
-    ) {
-        let capturing = captures::squares(own, theirs);
-        let killers = memory.killers[ply];
+    /// The other moves.
+    fn add_quiets(&mut self, position: &Position, scene: &Scene, memory: &Memory) {
         let history = &memory.history[position.side() as usize];
         for from in position.board().pieces(position.side()) {
-            let escape = if hanging >> from.index() & 1 == 1 { ESCAPE } else { 0 };
-            for to in position.destinations(from) {
-                let mv = pack(Move::new(from, to));
-                let rank = if capturing >> to.index() & 1 == 1 {
-                    CAPTURE + bits::count(captures::taken(usize::from(to.index()), own, theirs))
-                } else if mv == killers[0] {
-                    KILLER + 1
-                } else if mv == killers[1] {
-                    KILLER
-                } else {
-                    QUIET + escape + i32::from(history[usize::from(mv)])
-                };
-                self.push(rank, mv);
+            let escape = if scene.hanging >> from.index() & 1 == 1 { ESCAPE } else { 0 };
+            let mut targets = position.destinations(from).bits() & !scene.capturing;
+            while targets != 0 {
+                let to = bits::pop(&mut targets);
+                let mv = (from.index() as Packed) << 7 | to as Packed;
+                self.push(escape + i32::from(history[usize::from(mv)]), mv);
             }
         }
     }
 
-    /// Takes the best move out, and says how many pieces it captures.
+    /// Takes the best move out, with its rank: of a capture, how many pieces fall.
     #[inline]
     pub fn next(&mut self) -> Option<(Packed, i32)> {
         let moves = &mut self.moves[..self.len];
-        let (at, &best) = moves.iter().enumerate().max_by_key(|(_, key)| **key)?;
+        let best = moves.iter().copied().max()?;
+        let at = moves.iter().position(|key| *key == best)?;
         self.len -= 1;
         moves[at] = moves[self.len];
-        let taken = ((best >> 14) as i32 - CAPTURE).max(0);
-        Some(((best & (MOVES as u32 - 1)) as Packed, taken))
+        Some(((best & (MOVES as i32 - 1)) as Packed, best >> 14))
     }
 }
 
-/// The pieces that can slide to an empty square.
-#[inline]
-fn sources(position: &Position, to: usize) -> u128 {
-    let board = position.board();
-    let occupied = hasami_rules::Side::ALL.map(|side| board.pieces(side).bits());
-    let occupied = occupied[0] | occupied[1];
-    bits::first_met(to, occupied)
+/// Which moves come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Hinted,
+    Captures,
+    Killers(usize),
+    Quiets,
+    Others,
+    End,
+}
+
+/// All moves of a position, one by one, each kind made only when it is asked for: often the first move is enough.
+pub struct Picker {
+    stage: Stage,
+    list: List,
+    hinted: Packed,
+    killers: [Packed; 2],
+    /// Captures are all that is wanted.
+    captures_alone: bool,
+}
+
+impl Picker {
+    /// Begins with a move that was best before, 0 if none is known.
+    #[inline]
+    pub const fn new(hinted: Packed, killers: [Packed; 2], captures_alone: bool) -> Self {
+        Self { stage: Stage::Hinted, list: List::new(), hinted, killers, captures_alone }
+    }
+
+    /// The next move, and how many pieces it takes.
+    #[inline]
+    pub fn next(&mut self, position: &Position, scene: &Scene, memory: &Memory) -> Option<(Packed, i32)> {
+        loop {
+            match self.stage {
+                Stage::Hinted => {
+                    self.stage = Stage::Captures;
+                    self.list.add_captures(scene);
+                    if self.hinted != 0 && position.is_legal(unpack(self.hinted)) {
+                        let to = usize::from(self.hinted & 127);
+                        return Some((self.hinted, bits::count(captures::taken(to, scene.own, scene.theirs))));
+                    }
+                    self.hinted = 0;
+                }
+                Stage::Captures => match self.list.next() {
+                    Some((mv, _)) if mv == self.hinted => {}
+                    Some(other) => return Some(other),
+                    None if self.captures_alone => self.stage = Stage::End,
+                    None => self.stage = Stage::Killers(0),
+                },
+                Stage::Killers(number) => {
+                    let killer = self.killers[number];
+                    self.stage = if number == 0 { Stage::Killers(1) } else { Stage::Quiets };
+                    // Elsewhere in the tree it took nothing; here it might, and then it has been tried.
+                    let quiet = scene.capturing >> (killer & 127) & 1 == 0;
+                    if killer != 0 && quiet && killer != self.hinted && position.is_legal(unpack(killer)) {
+                        return Some((killer, 0));
+                    }
+                    self.killers[number] = 0;
+                }
+                Stage::Quiets => {
+                    self.list.add_quiets(position, scene, memory);
+                    self.stage = Stage::Others;
+                }
+                Stage::Others => match self.list.next() {
+                    Some((mv, _)) if mv == self.hinted || self.killers.contains(&mv) => {}
+                    Some((mv, _)) => return Some((mv, 0)),
+                    None => self.stage = Stage::End,
+                },
+                Stage::End => return None,
+            }
+        }
+    }
 }
 
 /// What proved good elsewhere in the tree.
@@ -152,6 +196,12 @@ impl Memory {
         let said = &mut self.history[side][usize::from(mv) % MOVES];
         let old = i32::from(*said);
         *said = (old + bonus - old * bonus.abs() / Self::MOST) as i16;
+    }
+
+    /// The killers of a ply.
+    #[inline]
+    pub fn killers(&self, ply: usize) -> [Packed; 2] {
+        self.killers[ply]
     }
 
     /// What history says of a move.

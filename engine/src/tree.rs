@@ -5,10 +5,10 @@
 use hasami_rules::Position;
 
 use crate::bits;
-use crate::captures;
-use crate::eval::{self, MARGIN, Material, View};
-use crate::order::{List, Memory, Packed, pack, unpack};
+use crate::eval::{self, MARGIN, Material};
+use crate::order::{List, Memory, Packed, Picker, pack, unpack};
 use crate::root::Root;
+use crate::scene::Scene;
 use crate::score::{DECIDED, DRAW, WON};
 use crate::table::{Bound, Known, Table};
 
@@ -125,11 +125,10 @@ impl<'r> Tree<'r> {
     /// What the root looks like to the eye, and the move that looks best.
     pub fn first_look(&self) -> (Option<Packed>, i32) {
         let node = &self.top;
-        let view = View::new(node.own, node.theirs);
-        let mut list = List::new();
-        list.add_all(&node.position, node.own, node.theirs, view.hanging(), &self.memory, 0);
-        let value = eval::evaluate(&view, &self.material, node.own_count, node.their_count);
-        (list.next().map(|(mv, _)| mv), value)
+        let scene = Scene::new(node.own, node.theirs);
+        let first = Picker::new(0, [0; 2], false).next(&node.position, &scene, &self.memory);
+        let value = eval::evaluate(&scene, &self.material, node.own_count, node.their_count);
+        (first.map(|(mv, _)| mv), value)
     }
 
     /// What each move is worth after the captures that follow it.
@@ -228,13 +227,12 @@ impl<'r> Tree<'r> {
                 return Ok(value);
             }
         }
-        let view = View::new(node.own, node.theirs);
-        let hanging = view.hanging();
-        let standing = eval::evaluate(&view, &self.material, node.own_count, node.their_count);
+        let scene = Scene::new(node.own, node.theirs);
+        let standing = eval::evaluate(&scene, &self.material, node.own_count, node.their_count);
 
         if !inside && beta.abs() < DECIDED {
             // Far above what is wanted, with little depth to lose it.
-            if depth <= 2 && standing - 110 * depth >= beta && hanging == 0 {
+            if depth <= 2 && standing - 110 * depth >= beta && scene.hanging == 0 {
                 return Ok(standing);
             }
             // If even a pass is good enough, so is some move. It is no proof, so it never gives a decided value.
@@ -249,49 +247,21 @@ impl<'r> Tree<'r> {
             }
         }
 
-        let mut list = List::new();
-        let mut listed = false;
-        let mut next = if hinted != 0 && node.position.is_legal(unpack(hinted)) {
-            let to = usize::from(hinted & 127);
-            Some((hinted, bits::count(captures::taken(to, node.own, node.theirs))))
-        } else {
-            hinted = 0;
-            None
-        };
-        let mut best = -WON;
+        // Too far below what is wanted for a quiet move to make up for it.
+        let hoped = standing + 60 + 60 * depth;
+        let hopeless = !inside && depth <= 2 && hoped <= alpha && alpha > -DECIDED;
+        let mut picker = Picker::new(hinted, self.memory.killers(ply), hopeless);
+        let mut best = if hopeless { hoped } else { -WON };
         let mut best_move = 0;
         let mut tried = [0; TRIED];
         let mut quiets = 0;
         let mut number = 0;
-        loop {
-            let (mv, taken) = match next.take() {
-                Some(first) => first,
-                None => {
-                    if !listed {
-                        list.add_all(&node.position, node.own, node.theirs, hanging, &self.memory, ply);
-                        listed = true;
-                    }
-                    match list.next() {
-                        Some((mv, _)) if mv == hinted => continue,
-                        Some(other) => other,
-                        None => break,
-                    }
-                }
-            };
+        while let Some((mv, taken)) = picker.next(&node.position, &scene, &self.memory) {
             let quiet = taken == 0;
             let said = self.memory.said(node.position.side() as usize, mv);
-            // With little depth left, a quiet move far down the list changes nothing.
-            if quiet && !inside && best > -DECIDED {
-                let hoped = standing + 60 + 60 * depth;
-                if depth <= 2 && hoped <= alpha {
-                    best = best.max(hoped);
-                    number += 1;
-                    continue;
-                }
-                if depth <= 3 && number >= 8 + 8 * depth * depth && said <= 0 {
-                    number += 1;
-                    continue;
-                }
+            // With little depth left, a quiet move far down the list changes nothing, and what follows even less.
+            if quiet && !inside && best > -DECIDED && depth <= 3 && number >= 8 + 8 * depth * depth && said <= 0 {
+                break;
             }
             let child = node.play(mv);
             let below = At { ply: ply + 1, since: if quiet { at.since } else { ply + 1 }, passed: false };
@@ -383,15 +353,15 @@ impl<'r> Tree<'r> {
         if worth - MARGIN >= beta || ply + 2 >= PLIES {
             return Ok(worth - MARGIN);
         }
-        let view = View::new(node.own, node.theirs);
-        let mut best = eval::evaluate(&view, &self.material, node.own_count, node.their_count);
+        let scene = Scene::new(node.own, node.theirs);
+        let mut best = eval::evaluate(&scene, &self.material, node.own_count, node.their_count);
         if best >= beta {
             return Ok(best);
         }
         let inside = beta - alpha > 1;
         alpha = alpha.max(best);
         let mut list = List::new();
-        list.add_captures(&node.position, node.own, node.theirs, view.own_reach);
+        list.add_captures(&scene);
         while let Some((mv, taken)) = list.next() {
             let left = node.their_count - taken as usize;
             // A win is a win; any other gain must be enough.
