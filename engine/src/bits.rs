@@ -7,6 +7,9 @@ pub const BOARD: u128 = (1 << 81) - 1;
 /// The four corners.
 pub const CORNERS: u128 = 1 | 1 << 8 | 1 << 72 | 1 << 80;
 
+/// The middle, five by five.
+pub const CENTRE: u128 = 0x7c << 18 | 0x7c << 27 | 0x7c << 36 | 0x7c << 45 | 0x7c << 54;
+
 /// Leftmost file, `a`.
 const FILE_A: u128 = {
     let mut file = 0;

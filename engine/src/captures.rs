@@ -57,15 +57,14 @@ pub fn taken(square: usize, own: u128, theirs: u128) -> u128 {
     taken
 }
 
-/// All pieces of `theirs` that some move of `own` takes. `reach` is where `own` can slide to.
+/// What falls on landings of `own` on any of the squares.
 #[inline]
-pub fn hanging(own: u128, theirs: u128, reach: u128) -> u128 {
-    let mut squares = squares(own, theirs) & reach;
-    let mut hanging = 0;
+pub fn all_taken(mut squares: u128, own: u128, theirs: u128) -> u128 {
+    let mut fallen = 0;
     while squares != 0 {
-        hanging |= taken(bits::pop(&mut squares), own, theirs);
+        fallen |= taken(bits::pop(&mut squares), own, theirs);
     }
-    hanging
+    fallen
 }
 
 #[cfg(test)]
@@ -94,7 +93,7 @@ mod tests {
                 captures += u32::from(!taken_by_rules.is_empty());
             }
             assert_eq!(reach, targets, "{position}");
-            assert_eq!(hanging(own, theirs, reach), all, "{position}");
+            assert_eq!(all_taken(squares & reach, own, theirs), all, "{position}");
         }
         assert!(captures > 1000, "{captures}");
     }

@@ -3,7 +3,7 @@
 
 use hasami_rules::WinRule;
 
-use crate::bits::{self, CORNERS};
+use crate::bits::{self, CENTRE, CORNERS};
 use crate::scene::Scene;
 
 /// Pieces that each side starts with.
@@ -17,6 +17,9 @@ pub struct Material {
     lost: [[bool; PIECES + 1]; PIECES + 1],
     /// All must be taken, so the last pieces have to be hunted down.
     hunt: bool,
+    /// What a piece in the middle is worth more. It is worth nothing: there it falls more easily. Weaker levels do not
+    /// know that.
+    forward: i32,
 }
 
 /// What the n-th captured piece adds up to: the nearer the end, the more one is worth.
@@ -27,9 +30,13 @@ const LEAD: [i16; PIECES + 1] = [0, 100, 220, 360, 360, 360, 360, 360, 360, 360]
 
 impl Material {
     /// The tables of a win rule.
-    pub fn new(win_rule: WinRule) -> Self {
-        let mut material =
-            Self { worth: [[0; PIECES + 1]; PIECES + 1], lost: [[false; PIECES + 1]; PIECES + 1], hunt: false };
+    pub fn new(win_rule: WinRule, forward: i32) -> Self {
+        let mut material = Self {
+            worth: [[0; PIECES + 1]; PIECES + 1],
+            lost: [[false; PIECES + 1]; PIECES + 1],
+            hunt: false,
+            forward,
+        };
         material.hunt = win_rule == WinRule::CaptureAll;
         for own in 0..=PIECES {
             for theirs in 0..=PIECES {
@@ -63,10 +70,8 @@ impl Material {
 const ROOM: i32 = 1;
 /// In a corner a piece falls to two and can hardly move.
 const CORNER: i32 = -12;
-/// Two pieces that touch by a corner guard each other's sides.
-const CHAIN: i32 = 3;
 /// Part of what the opponent could take with the next move: one piece can nearly always be saved.
-const DANGER: i32 = 6;
+const DANGER: i32 = 4;
 /// The most that all but material makes, for a quick look.
 pub const MARGIN: i32 = 200;
 
@@ -76,7 +81,7 @@ pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -
     let worth = material.worth(own, theirs);
     let mut place = ROOM * (bits::count(scene.reach) - bits::count(scene.their_reach));
     place += CORNER * (bits::count(scene.own & CORNERS) - bits::count(scene.theirs & CORNERS));
-    place += CHAIN * (chains(scene.own) - chains(scene.theirs));
+    place += material.forward * (bits::count(scene.own & CENTRE) - bits::count(scene.theirs & CENTRE));
     let hanging = scene.hanging;
     if hanging != 0 {
         let left = own - bits::count(hanging) as usize;
@@ -89,12 +94,6 @@ pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -
         };
     }
     worth + place.clamp(-MARGIN, MARGIN)
-}
-
-/// Pairs of pieces that touch by a corner, counted from both ends.
-#[inline]
-const fn chains(pieces: u128) -> i32 {
-    bits::count(bits::diagonals(pieces) & pieces)
 }
 
 /// How far the hunt for the last pieces has come: hunters near them, and little room to run.

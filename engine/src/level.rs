@@ -6,7 +6,7 @@ use crate::chance::Chance;
 use crate::order::unpack;
 use crate::root::Root;
 use crate::score::{DECIDED, Score};
-use crate::search::search;
+use crate::search::deepen;
 use crate::tree::Tree;
 
 /// How strongly the computer plays: 1, who has just learnt the rules, to 8.
@@ -22,17 +22,19 @@ struct Strength {
     /// Such a move is worse than the best by at most so many hundredths of a piece, as far as one sees without looking
     /// ahead.
     worse: i32,
+    /// How much it likes to stand in the middle, where pieces fall easily, in hundredths of a piece.
+    forward: i32,
 }
 
 const STRENGTHS: [Strength; 8] = [
-    Strength { nodes: 200, weaker: 50, worse: 250 },
-    Strength { nodes: 300, weaker: 30, worse: 150 },
-    Strength { nodes: 600, weaker: 15, worse: 120 },
-    Strength { nodes: 1_500, weaker: 6, worse: 100 },
-    Strength { nodes: 6_000, weaker: 0, worse: 0 },
-    Strength { nodes: 30_000, weaker: 0, worse: 0 },
-    Strength { nodes: 180_000, weaker: 0, worse: 0 },
-    Strength { nodes: 1_000_000, weaker: 0, worse: 0 },
+    Strength { nodes: 250, weaker: 40, worse: 250, forward: 12 },
+    Strength { nodes: 500, weaker: 20, worse: 150, forward: 12 },
+    Strength { nodes: 1_200, weaker: 8, worse: 120, forward: 12 },
+    Strength { nodes: 4_000, weaker: 2, worse: 100, forward: 10 },
+    Strength { nodes: 15_000, weaker: 0, worse: 0, forward: 8 },
+    Strength { nodes: 60_000, weaker: 0, worse: 0, forward: 6 },
+    Strength { nodes: 250_000, weaker: 0, worse: 0, forward: 3 },
+    Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: 0 },
 ];
 
 impl Level {
@@ -66,13 +68,14 @@ impl Level {
 #[must_use]
 pub fn choose(game: &Game, level: Level) -> Option<Move> {
     let strength = level.strength();
-    let found = search(game, strength.nodes)?;
+    let root = Root::of_game(game)?;
+    let found = deepen(&root, strength.nodes, strength.forward)?;
     let mut chance = Chance::new(seed(game, level));
     // Nobody overlooks a win that was seen.
     if matches!(found.score, Score::WinIn(_)) || chance.below(100) >= strength.weaker {
         return Some(found.best);
     }
-    let others = others(game, found.best, strength.worse);
+    let others = others(&root, found.best, strength.worse);
     if others.is_empty() { Some(found.best) } else { Some(others[chance.below(others.len())]) }
 }
 
@@ -85,9 +88,8 @@ fn seed(game: &Game, level: Level) -> u64 {
 }
 
 /// The moves but the best that are not much worse. None of them loses at once.
-fn others(game: &Game, best: Move, worse: i32) -> Vec<Move> {
-    let Some(root) = Root::of_game(game) else { return Vec::new() };
-    let rated = Tree::new(&root, 10_000).rate();
+fn others(root: &Root, best: Move, worse: i32) -> Vec<Move> {
+    let rated = Tree::new(root, 10_000, 0).rate();
     let highest = rated.iter().map(|(_, value)| *value).max().unwrap_or_default();
     let near = rated.into_iter().filter(|(_, value)| *value > -DECIDED && *value >= highest - worse);
     near.map(|(mv, _)| unpack(mv)).filter(|mv| *mv != best).collect()

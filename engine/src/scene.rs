@@ -26,7 +26,7 @@ impl Scene {
         let reach = bits::slides(own, empty);
         let their_reach = bits::slides(theirs, empty);
         let capturing = captures::squares(own, theirs);
-        let hanging = captures::hanging(theirs, own, their_reach);
+        let hanging = captures::all_taken(captures::squares(theirs, own) & their_reach, theirs, own);
         Self { own, theirs, reach, their_reach, capturing, hanging }
     }
 }

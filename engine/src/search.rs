@@ -27,20 +27,21 @@ pub struct Found {
 /// The past of the game counts: a position that stands for the fourth time is a draw, and so is the move limit.
 #[must_use]
 pub fn search(game: &Game, nodes: u64) -> Option<Found> {
-    deepen(&Root::of_game(game)?, nodes)
+    deepen(&Root::of_game(game)?, nodes, 0)
 }
 
 /// The best move in a position that has no past, `None` where it ends a game. The move limit counts from here.
 #[must_use]
 pub fn search_position(position: &Position, options: GameOptions, nodes: u64) -> Option<Found> {
-    deepen(&Root::of_position(position, options)?, nodes)
+    deepen(&Root::of_position(position, options)?, nodes, 0)
 }
 
 /// Half the window of values around the last one in which the next is looked for first.
 const WINDOW: i32 = 30;
 
-fn deepen(root: &Root, nodes: u64) -> Option<Found> {
-    let mut tree = Tree::new(root, nodes);
+/// Searches. `forward` is a weakness, as [`Material`](crate::eval::Material) has it.
+pub(crate) fn deepen(root: &Root, nodes: u64, forward: i32) -> Option<Found> {
+    let mut tree = Tree::new(root, nodes, forward);
     let (first, value) = tree.first_look();
     let best = unpack(first?);
     let mut found = Found { best, score: Score::new(value), line: vec![best], depth: 0, nodes: 0 };

@@ -100,12 +100,12 @@ type Searched = Result<i32, Exhausted>;
 
 impl<'r> Tree<'r> {
     /// A search that sees so many nodes at most.
-    pub fn new(root: &'r Root, budget: u64) -> Self {
+    pub fn new(root: &'r Root, budget: u64, forward: i32) -> Self {
         // A small search needs no memory for long lines.
         Self {
             root,
             top: Node::new(root.position),
-            material: Material::new(root.win_rule),
+            material: Material::new(root.win_rule, forward),
             table: Table::new(budget),
             memory: Memory::new(PLIES),
             nodes: 0,
