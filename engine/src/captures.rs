@@ -74,12 +74,17 @@ mod tests {
     use super::*;
     use crate::samples;
 
+    fn pieces(position: &Position) -> (u128, u128) {
+        let board = position.board();
+        (board.pieces(position.side()).bits(), board.pieces(position.side().other()).bits())
+    }
+
     /// The rules say the same, move by move.
     #[test]
     fn agrees_with_the_rules() {
         let mut captures = 0;
         for position in samples::positions(3000) {
-            let (own, theirs) = samples::pieces(&position);
+            let (own, theirs) = pieces(&position);
             let squares = squares(own, theirs);
             let reach = bits::slides(own, bits::BOARD & !(own | theirs));
             let (mut all, mut targets) = (0, 0);
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn nothing_hangs_at_the_start() {
-        let (own, theirs) = samples::pieces(&Position::START);
+        let (own, theirs) = pieces(&Position::START);
         assert_eq!(squares(own, theirs), 0);
     }
 }

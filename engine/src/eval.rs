@@ -102,3 +102,70 @@ fn hunt(hunters: u128, hunted: u128, room: u128) -> i32 {
     let nearer = near | bits::neighbours(near) | bits::diagonals(near);
     4 * bits::count(hunters & near) + 2 * bits::count(hunters & nearer) - bits::count(room)
 }
+
+#[cfg(test)]
+mod tests {
+    use hasami_rules::{Position, Side};
+
+    use super::*;
+    use crate::samples;
+
+    fn worth(position: &Position, win_rule: WinRule) -> i32 {
+        let board = position.board();
+        let [own, theirs] = [position.side(), position.side().other()].map(|side| board.pieces(side));
+        let scene = Scene::new(own.bits(), theirs.bits());
+        evaluate(&scene, &Material::new(win_rule, 5), usize::from(own.len()), usize::from(theirs.len()))
+    }
+
+    /// The same board for the other side, seen in a mirror.
+    fn mirrored(position: &Position, upside_down: bool) -> Position {
+        let board = position.board().to_string();
+        let swapped = |c| match c {
+            'x' => 'o',
+            'o' => 'x',
+            other => other,
+        };
+        let ranks = board.split('/').map(|rank| -> String {
+            match upside_down {
+                true => rank.chars().map(swapped).collect(),
+                false => rank.chars().rev().collect(),
+            }
+        });
+        let ranks: Vec<String> = if upside_down { ranks.rev().collect() } else { ranks.collect() };
+        let side = if upside_down { position.side().other() } else { position.side() };
+        Position::new(ranks.join("/").parse().unwrap(), side)
+    }
+
+    #[test]
+    fn mirrored_positions_are_worth_the_same() {
+        for position in samples::positions(500).chain(samples::crowded_positions(500)) {
+            for win_rule in WinRule::ALL {
+                for upside_down in [false, true] {
+                    let other = mirrored(&position, upside_down);
+                    assert_eq!(worth(&position, win_rule), worth(&other, win_rule), "{position} | {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_pieces_are_worth_more() {
+        for win_rule in WinRule::ALL {
+            let material = Material::new(win_rule, 0);
+            for own in 1..=PIECES {
+                for theirs in 0..=PIECES {
+                    assert_eq!(material.worth(own, theirs), -material.worth(theirs, own));
+                    assert!(material.worth(own - 1, theirs) <= material.worth(own, theirs));
+                }
+            }
+        }
+    }
+
+    /// Hunters close in on the last piece, and it is worth more in a corner than in the open.
+    #[test]
+    fn the_last_piece_is_hunted() {
+        let [far, near] = ["8o/9/9/9/9/9/9/9/xxxxxx3", "4x3o/9/8x/5x3/9/9/9/9/xxx6"];
+        let [far, near] = [far, near].map(|board| Position::new(board.parse().unwrap(), Side::First));
+        assert!(worth(&near, WinRule::CaptureAll) > worth(&far, WinRule::CaptureAll));
+    }
+}

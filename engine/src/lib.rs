@@ -34,6 +34,7 @@ mod level;
 mod order;
 mod root;
 #[cfg(test)]
+#[path = "../tests/samples/mod.rs"]
 mod samples;
 mod scene;
 mod score;

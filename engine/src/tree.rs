@@ -91,6 +91,8 @@ pub struct Tree<'r> {
     lengths: [usize; PLIES],
     /// What the best line is worth.
     value: i32,
+    /// The best move of the root so far. It is searched first, so that a search that is cut off has not forgotten it.
+    first: Packed,
 }
 
 /// The budget is used up.
@@ -101,7 +103,6 @@ type Searched = Result<i32, Exhausted>;
 impl<'r> Tree<'r> {
     /// A search that sees so many nodes at most.
     pub fn new(root: &'r Root, budget: u64, forward: i32) -> Self {
-        // A small search needs no memory for long lines.
         Self {
             root,
             top: Node::new(root.position),
@@ -114,6 +115,7 @@ impl<'r> Tree<'r> {
             lines: vec![[0; PLIES]; PLIES],
             lengths: [0; PLIES],
             value: 0,
+            first: 0,
         }
     }
 
@@ -141,6 +143,9 @@ impl<'r> Tree<'r> {
     /// Searches the root to a depth, between two values.
     pub fn search(&mut self, depth: i32, alpha: i32, beta: i32) -> Searched {
         let top = self.top;
+        if self.lengths[0] > 0 {
+            self.first = self.lines[0][0];
+        }
         self.negamax(&top, At { ply: 0, since: 0, passed: false }, depth, alpha, beta)
     }
 
@@ -213,9 +218,11 @@ impl<'r> Tree<'r> {
         let inside = beta - alpha > 1;
         let key = self.key(node, ply);
         self.path[ply] = node.position.hash();
-        let mut hinted = 0;
+        let mut hinted = if ply == 0 { self.first } else { 0 };
         if let Some(known) = self.table.get(key) {
-            hinted = known.mv;
+            if hinted == 0 {
+                hinted = known.mv;
+            }
             let value = from_here(known.value, ply);
             let decides = match known.bound {
                 Bound::Exact => true,
@@ -309,19 +316,18 @@ impl<'r> Tree<'r> {
                 quiets += 1;
             }
         }
-        // A draw by repetition holds on this way to the position, not on others.
-        if best != DRAW {
-            let bound = if best >= beta {
-                Bound::Lower
-            } else if best > first_alpha {
-                Bound::Exact
-            } else {
-                Bound::Upper
-            };
-            // A move that was not good enough is no hint.
-            let mv = if bound == Bound::Upper { 0 } else { best_move };
-            self.table.put(key, Known { mv, value: to_here(best, ply), depth, bound });
-        }
+        let bound = if best >= beta {
+            Bound::Lower
+        } else if best > first_alpha {
+            Bound::Exact
+        } else {
+            Bound::Upper
+        };
+        // A move that was not good enough is no hint.
+        let mv = if bound == Bound::Upper { 0 } else { best_move };
+        // A draw by repetition holds on this way to the position, not on others: only the move is worth keeping.
+        let depth = if best == DRAW { 0 } else { depth };
+        self.table.put(key, Known { mv, value: to_here(best, ply), depth, bound });
         Ok(best)
     }
 

@@ -2,18 +2,23 @@
 
 use hasami_rules::{Game, GameOptions, Position, Side, WinRule};
 
-use crate::chance::Chance;
+/// Numbers that look random and are the same each time: a splitmix64 generator.
+struct Chance(u64);
 
-/// The pieces of the side to move, and of its opponent.
-pub fn pieces(position: &Position) -> (u128, u128) {
-    let board = position.board();
-    (board.pieces(position.side()).bits(), board.pieces(position.side().other()).bits())
+impl Chance {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % count as u64) as usize
+    }
 }
 
 /// A game of so many random plies, or fewer if it ends.
 pub fn game(options: GameOptions, plies: u16, seed: u64) -> Game {
     let mut game = Game::new(options);
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance(seed);
     while game.ply() < plies && game.to_move().is_some() {
         let position = game.position();
         let moves: Vec<_> = position.legal_moves().collect();
@@ -39,9 +44,14 @@ pub fn positions(count: u64) -> impl Iterator<Item = Position> {
     })
 }
 
+/// Boards that are crowded alone.
+pub fn crowded_positions(count: u64) -> impl Iterator<Item = Position> {
+    (0..count).map(crowded)
+}
+
 /// Up to nine pieces a side in a rectangle.
 fn crowded(seed: u64) -> Position {
-    let mut chance = Chance::new(seed);
+    let mut chance = Chance(seed);
     let [width, height] = [2 + chance.below(8), 2 + chance.below(8)];
     let [left, bottom] = [chance.below(10 - width), chance.below(10 - height)];
     let kinds = 3 + chance.below(4);
