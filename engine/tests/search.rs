@@ -67,7 +67,7 @@ fn brute(position: &Position, win_rule: WinRule, depth: i32) -> i32 {
     for mv in position.legal_moves() {
         let below = brute(&position.play_unchecked(mv).0, win_rule, depth - 1);
         // One ply further away from the end.
-        best = best.max(-below - below.signum() * -1);
+        best = best.max(-below + below.signum());
         if best == 99 {
             break;
         }

@@ -108,7 +108,7 @@ fn does_not_go_round_for_ever() {
         let mut game = ahead(win_rule, &[]);
         while game.outcome().is_none() && game.ply() < 60 {
             let shuttle = ["a9a8", "a8a9"].map(mv).into_iter().find(|mv| game.position().is_legal(*mv));
-            let own = game.ply() % 2 == 0;
+            let own = game.ply().is_multiple_of(2);
             let next = if own { None } else { shuttle };
             game.play(next.unwrap_or_else(|| search(&game, 3000).unwrap().best)).unwrap();
         }
