@@ -99,6 +99,9 @@ pub enum Error {
     /// Not while the table's game runs.
     #[error("a game is running at this table")]
     GameRunning,
+    /// The opponent has not offered a draw.
+    #[error("your opponent has not offered a draw")]
+    NoOffer,
     /// The time for this is over.
     #[error("{0}")]
     TooLate(&'static str),
@@ -184,6 +187,7 @@ impl Error {
             Self::StalePly { .. } => "stale_ply",
             Self::GameOver { .. } => "game_over",
             Self::GameRunning => "game_running",
+            Self::NoOffer => "no_offer",
             Self::TooLate(_) => "too_late",
             Self::SeatTaken => "seat_taken",
             Self::NameTaken => "name_taken",

@@ -55,3 +55,20 @@ id! {
     /// One play-through.
     GameId,
 }
+
+/// The computer's players have ids that no birth gives: their last byte is the level.
+const CPU: u128 = 0x0000_0000_0000_8000_8000_0000_0000_0000;
+
+impl PlayerId {
+    /// The computer at a level, 1 to 8.
+    #[must_use]
+    pub const fn of_cpu(level: u8) -> Self {
+        Self(Uuid::from_u128(CPU | level as u128))
+    }
+
+    /// The computer's level, if this is the computer.
+    #[must_use]
+    pub fn cpu_level(self) -> Option<u8> {
+        (1..=8).find(|level| self == Self::of_cpu(*level))
+    }
+}

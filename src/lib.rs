@@ -15,6 +15,7 @@ pub mod config;
 pub mod embedded;
 pub mod logging;
 pub mod passwords;
+pub mod thinker;
 pub mod tokens;
 pub mod worker;
 

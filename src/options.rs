@@ -82,6 +82,8 @@ pub struct InvalidOption {
 impl TableOptions {
     /// The wait before a seat is absent, where the host named none.
     pub const ABSENCE_SECONDS: i32 = 120;
+    /// The turn timers there are.
+    pub const TURN_SECONDS: [i16; 2] = [30, 60];
 
     /// What the rules need to know of them.
     #[must_use]
@@ -96,11 +98,14 @@ impl TableOptions {
     /// The first that is not allowed.
     pub fn validate(&self) -> Result<(), InvalidOption> {
         let not = |name, why: &str| Err(InvalidOption { name, why: why.to_owned() });
-        if self.turn_seconds.is_some() {
-            return not("turn_seconds", "turn timers are not open yet: leave it out or null");
+        if self.turn_seconds.is_some_and(|seconds| !Self::TURN_SECONDS.contains(&seconds)) {
+            return not("turn_seconds", "turn_seconds is null, 30 or 60");
         }
-        if self.absence != Absence::Wait {
-            return not("absence", "only \"wait\" is open yet");
+        if self.turn_seconds.is_some() && self.absence == Absence::Wait {
+            return not(
+                "absence",
+                "with a turn timer absence is \"cpu\" or \"forfeit\": at its end something must happen",
+            );
         }
         if let Some(plies) = self.move_limit
             && !(2..=MAX_PLIES.cast_signed()).contains(&plies)
@@ -110,10 +115,11 @@ impl TableOptions {
                 why: format!("a move limit is null or 2 to {MAX_PLIES} plies"),
             });
         }
-        if self.absence_seconds.is_none_or(|seconds| !(10..=86_400).contains(&seconds)) {
-            return not("absence_seconds", "absence_seconds is 10 to 86400");
+        match (self.turn_seconds, self.absence_seconds) {
+            (Some(_), Some(_)) => not("absence_seconds", "absence_seconds is only for tables without a turn timer"),
+            (None, Some(10..=86_400)) | (Some(_), None) => Ok(()),
+            (None, _) => not("absence_seconds", "absence_seconds is 10 to 86400"),
         }
-        Ok(())
     }
 }
 
@@ -127,7 +133,7 @@ impl Default for TableOptions {
             alternate_first: true,
             rated: true,
             visibility: Visibility::Public,
-            absence: Absence::Wait,
+            absence: Absence::Cpu,
             absence_seconds: Some(Self::ABSENCE_SECONDS),
         }
     }

@@ -1,28 +1,71 @@
 //! The only code driven by a clock. Any number of instances may run it.
 
-use std::time::Duration;
-
 use sqlx::PgPool;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
 
 use crate::error::Result;
+use crate::ids::GameId;
+use crate::ladder::presence::Presence;
 use crate::ladder::ranks;
+use crate::ladder::sweep::{self, Sweep};
 
-/// Works until it is dropped: folds ranks every second, and every minute looks for players whose days on the board
-/// are over and for sessions that have ended.
-pub async fn run(pool: PgPool) {
-    let mut second = interval(Duration::from_secs(1));
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut minute = interval(Duration::from_secs(60));
-    minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let (what, done) = tokio::select! {
-            _ = second.tick() => ("fold ranks", ranks::fold(&pool).await.map(|_| ())),
-            _ = minute.tick() => ("look for what is over", clean_up(&pool).await),
+/// What the worker works with.
+#[derive(Debug)]
+pub struct Worker {
+    /// Connections.
+    pub pool: PgPool,
+    /// Signs of life to be written.
+    pub presence: Presence,
+    /// What is due in games.
+    pub sweep: Sweep,
+    /// Games in which the computer is next.
+    pub computers_turn: mpsc::Receiver<GameId>,
+}
+
+impl Worker {
+    /// Works until it is dropped. Twice a second it does what is due in games, every second it writes signs of life
+    /// and folds ranks, and every minute it looks for tables, players and sessions whose time is over.
+    pub async fn run(mut self) {
+        let mut due = every(sweep::PERIOD);
+        let mut second = every(Duration::from_secs(1));
+        let mut minute = every(Duration::from_secs(60));
+        let games = async {
+            loop {
+                tokio::select! {
+                    _ = due.tick() => tell("do what is due in games", self.sweep.run().await.map(|_| ())),
+                    Some(game_id) = self.computers_turn.recv() => self.sweep.think(game_id),
+                }
+            }
         };
-        if let Err(error) = done {
-            tracing::warn!(error = %error, "could not {what}");
-        }
+        let (pool, presence, sweep) = (&self.pool, &self.presence, &self.sweep);
+        let rest = async {
+            loop {
+                tokio::select! {
+                    _ = second.tick() => {
+                        tell("write signs of life", presence.write(pool).await);
+                        tell("fold ranks", ranks::fold(pool).await.map(|_| ()));
+                    }
+                    _ = minute.tick() => {
+                        tell("close tables", sweep.close_tables().await);
+                        tell("look for what is over", clean_up(pool).await);
+                    }
+                }
+            }
+        };
+        futures_util::join!(games, rest);
+    }
+}
+
+fn every(period: Duration) -> Interval {
+    let mut interval = interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+fn tell(what: &str, done: Result<()>) {
+    if let Err(error) = done {
+        tracing::warn!(error = %error, "could not {what}");
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use hasami_ladder::config::ServeArgs;
 use hasami_ladder::http::{self, Service};
-use hasami_ladder::{store, worker};
+use hasami_ladder::store;
 
 /// Serves until SIGINT or SIGTERM.
 ///
@@ -31,10 +31,10 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let serving = async {
         let secret = args.secret()?;
         store::migrate(database.options.clone()).await.context("cannot bring the database's schema up to date")?;
-        let service = Service::start(database.options.clone(), args.db_connections, &secret)?;
+        let (service, worker) = Service::start(database.options.clone(), args.db_connections, &secret)?;
         let workers =
             args.workers.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-        let worker = tokio::spawn(worker::run(service.pool.clone()));
+        let worker = tokio::spawn(worker.run());
         let server = http::serve(service, listener, workers)?;
         let handle = server.handle();
         let server = tokio::spawn(server);

@@ -25,6 +25,7 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::StalePly { .. }
         | Error::GameOver { .. }
         | Error::GameRunning
+        | Error::NoOffer
         | Error::TooLate(_)
         | Error::SeatTaken
         | Error::NameTaken
@@ -214,6 +215,11 @@ pub const CODES: &[(&str, &str, &str)] = &[
     ),
     ("game_over", "Game over", "The game has ended after `current_ply` plies."),
     ("game_running", "Game running", "Not while a game runs at the table."),
+    (
+        "no_offer",
+        "No offer",
+        "Your opponent has not offered a draw, or the offer is gone: it dies with the next move of who made it.",
+    ),
     ("too_late", "Too late", "The time for this is over; `detail` says why."),
     ("seat_taken", "Seats taken", "Both seats have their players."),
     ("name_taken", "Name taken", "Somebody has this username, perhaps in other case. Choose another."),

@@ -1,4 +1,4 @@
-//! Games: list, read, move, history, destinations, resign, abort.
+//! Games: list, read, move, history, destinations.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
-use super::extract::{Auth, Body, Nothing, Params, Viewer, from_path, from_query};
+use super::extract::{Auth, Body, Params, Viewer, from_path, from_query};
 use super::tables::CodeQuery;
 use super::views::{self, Destinations, GameView, PlyView, SideView, StatusView, WinRuleView};
 use crate::error::{Error, Fault, Result};
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::ladder::games;
-use crate::ladder::judge::PlayMove;
+use crate::ladder::judge::{Mover, PlayMove};
+use crate::ladder::presence::Sign;
 use crate::ladder::replay::Loaded;
 use crate::store;
-use crate::store::games::Listing;
+use crate::store::listings::Listing;
 
 /// A game's id.
 #[derive(Debug, IntoParams)]
@@ -108,7 +109,7 @@ pub(super) async fn page(
     let limit = views::page_size(limit)?;
     let before = views::open_cursor(service, "games", cursor, |place| place.parse::<GameId>().ok())?;
     let mut conn = service.pool.acquire().await?;
-    let mut ids = store::games::list(&mut conn, listing, before, limit as i64 + 1).await?;
+    let mut ids = store::listings::list(&mut conn, listing, before, limit as i64 + 1).await?;
     let next = views::seal_cursor(service, "games", &mut ids, limit, GameId::to_string);
     let mut rows = store::games::find_many(&mut conn, &ids).await?;
     drop(conn);
@@ -119,7 +120,11 @@ pub(super) async fn page(
 
 async fn load(service: &Service, path: &str, viewer: Option<PlayerId>, code: Option<&str>) -> Result<Loaded> {
     let game_id = from_path(path, Error::GameNotFound)?;
-    games::load_visible(&mut *service.pool.acquire().await?, game_id, viewer, code).await
+    let game = games::load_visible(&mut *service.pool.acquire().await?, game_id, viewer, code).await?;
+    if let Some(sign) = viewer.and_then(|player| Sign::of(&game.row, player)) {
+        service.presence.note(sign);
+    }
+    Ok(game)
 }
 
 /// Read a game
@@ -200,7 +205,7 @@ pub async fn play_move(
     if ply == 0 {
         return Err(Error::malformed(Fault::field("ply", "plies count from 1")));
     }
-    let played = service.lane.play(PlayMove { game_id, player_id: auth.player(), mv, ply }).await?;
+    let played = service.lane.play(PlayMove { game_id, by: Mover::Player(auth.player()), mv, ply }).await?;
     let view = PlayedView { game: (&played.game).into(), ply: (&played.ply).into() };
     let mut answer = if played.created { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(answer.json(view))
@@ -337,48 +342,4 @@ pub async fn get_destinations(
         to_move,
         destinations,
     }))
-}
-
-/// Resign
-///
-/// Gives the game to the opponent, on either side's turn. Repeating it is safe.
-#[utoipa::path(
-    tag = "games",
-    operation_id = "resign",
-    params(GamePath),
-    request_body = Option<Nothing>,
-    security(("bearer" = [])),
-    responses(
-        (status = 200, description = "The game, ended", body = GameView),
-        (status = 403, description = "`not_seated`"),
-        (status = 404, description = "`game_not_found`"),
-        (status = 409, description = "`game_over`")
-    )
-)]
-#[post("/v1/games/{game_id}/resign")]
-pub async fn resign(service: Data<Service>, path: Path<String>, auth: Auth, _: Body<Nothing>) -> Result<HttpResponse> {
-    let game = games::resign(&service.pool, from_path(&path, Error::GameNotFound)?, auth.player()).await?;
-    Ok(HttpResponse::Ok().json(GameView::from(&game)))
-}
-
-/// Abort
-///
-/// Ends a game without a result, before its second ply. Repeating it is safe.
-#[utoipa::path(
-    tag = "games",
-    operation_id = "abort",
-    params(GamePath),
-    request_body = Option<Nothing>,
-    security(("bearer" = [])),
-    responses(
-        (status = 200, description = "The game, aborted", body = GameView),
-        (status = 403, description = "`not_seated`"),
-        (status = 404, description = "`game_not_found`"),
-        (status = 409, description = "`too_late`: resign instead; `game_over`")
-    )
-)]
-#[post("/v1/games/{game_id}/abort")]
-pub async fn abort(service: Data<Service>, path: Path<String>, auth: Auth, _: Body<Nothing>) -> Result<HttpResponse> {
-    let game = games::abort(&service.pool, from_path(&path, Error::GameNotFound)?, auth.player()).await?;
-    Ok(HttpResponse::Ok().json(GameView::from(&game)))
 }

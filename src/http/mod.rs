@@ -1,7 +1,9 @@
 //! All HTTP: the route table, and what surrounds it.
 
 mod accept;
+mod analysis;
 mod docs;
+mod endings;
 pub mod error;
 mod extract;
 mod games;
@@ -29,10 +31,14 @@ use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::error::{Error, Result};
-use crate::ladder::lane::Lane;
+use crate::ladder::lane::{Court, Lane};
+use crate::ladder::presence::Presence;
+use crate::ladder::sweep::Sweep;
 use crate::passwords::Passwords;
 use crate::store;
+use crate::thinker::Thinker;
 use crate::tokens::{CursorKey, Tokens};
+use crate::worker::Worker;
 
 /// What handlers work with.
 #[derive(Debug, Clone)]
@@ -41,6 +47,10 @@ pub struct Service {
     pub pool: PgPool,
     /// The way of moves.
     pub lane: Lane,
+    /// Signs of life of players.
+    pub presence: Presence,
+    /// The computer.
+    pub thinker: Thinker,
     /// Password hashes.
     pub passwords: Passwords,
     /// Access tokens.
@@ -50,20 +60,29 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts what a service needs, on a database that need not be there yet.
+    /// Starts what a service needs, on a database that need not be there yet; and what is to be driven by a clock.
     ///
     /// # Errors
-    /// The secret is too short.
-    pub fn start(options: PgConnectOptions, connections: u32, secret: &[u8]) -> Result<Self> {
+    /// The secret is too short, or there is no thread.
+    pub fn start(options: PgConnectOptions, connections: u32, secret: &[u8]) -> Result<(Self, Worker)> {
         let pool = store::pool(options.clone(), connections);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self {
-            lane: Lane::start(pool.clone(), options),
+        let thinker = Thinker::start(threads)?;
+        let presence = Presence::default();
+        let (computers_turn, turns) = tokio::sync::mpsc::channel(1024);
+        let court = Court { pool: pool.clone(), thinker: thinker.clone(), presence: presence.clone(), computers_turn };
+        let sweep = Sweep::new(court.clone());
+        let worker = Worker { pool: pool.clone(), presence: presence.clone(), sweep, computers_turn: turns };
+        let service = Self {
+            lane: Lane::start(court, options),
             pool,
+            presence,
+            thinker,
             passwords: Passwords::new(threads)?,
             tokens: Tokens::new(secret)?,
             cursors: CursorKey::new(secret),
-        })
+        };
+        Ok((service, worker))
     }
 }
 
@@ -90,8 +109,9 @@ fn routes(config: &mut ServiceConfig) {
         .service(games::get_game)
         .service(games::get_history)
         .service(games::get_destinations)
-        .service(games::resign)
-        .service(games::abort)
+        .service(endings::resign)
+        .service(endings::abort)
+        .service(endings::draw)
         .service(leaderboard::list_ladders)
         .service(leaderboard::get_leaderboard)
         .service(leaderboard::get_leaderboard_around)
@@ -101,6 +121,7 @@ fn routes(config: &mut ServiceConfig) {
         .service(players::list_player_games)
         .service(players::get_head_to_head)
         .service(rules::validate)
+        .service(analysis::analyse)
         .service(health::healthz)
         .service(health::readyz)
         .service(health::get_info)

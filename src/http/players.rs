@@ -15,7 +15,7 @@ use crate::elo;
 use crate::error::{Error, Result};
 use crate::player::Username;
 use crate::store;
-use crate::store::games::Listing;
+use crate::store::listings::Listing;
 use crate::store::players::PlayerRow;
 use crate::store::ranks::RankedRow;
 use crate::store::ratings::LedgerRow;

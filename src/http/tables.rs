@@ -12,7 +12,7 @@ use super::views::{self, AbsenceView, TableView, VisibilityView, WinRuleView};
 use crate::error::{Error, Result};
 use crate::ids::TableId;
 use crate::ladder::tables;
-use crate::options::TableOptions;
+use crate::options::{InvalidOption, TableOptions};
 use crate::store;
 use crate::store::tables::Listing;
 
@@ -47,7 +47,7 @@ macro_rules! options_body {
             /// How a game is won. Default `capture5`.
             #[schema(nullable = false)]
             win_rule: Option<WinRuleView>,
-            /// Seconds for each ply: null, 30 or 60. Default null. Timers are not open yet.
+            /// Seconds for each ply: null, 30 or 60. Default null.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<i16>)]
             turn_seconds: Option<Option<i16>>,
@@ -67,10 +67,12 @@ macro_rules! options_body {
             /// Who may find it. Default `public`.
             #[schema(nullable = false)]
             visibility: Option<VisibilityView>,
-            /// What happens to a seat whose player stays away. Default `wait`; the others are not open yet.
+            /// What happens to a seat whose player stays away, or whose time is over. Default `cpu`; `wait` not with a
+            /// timer.
             #[schema(nullable = false)]
             absence: Option<AbsenceView>,
-            /// Seconds without a sign of life after which a seat on turn is absent: 10 to 86400. Default 120.
+            /// Seconds without a sign of life after which a seat on turn is absent: 10 to 86400. Default 120; null with
+            /// a timer.
             #[serde(default, deserialize_with = "given")]
             #[schema(value_type = Option<i32>, minimum = 10, maximum = 86400)]
             absence_seconds: Option<Option<i32>>,
@@ -79,16 +81,22 @@ macro_rules! options_body {
         impl $name {
             /// `to` with what the body names.
             fn apply(&self, to: TableOptions) -> TableOptions {
+                let turn_seconds = self.turn_seconds.unwrap_or(to.turn_seconds);
+                // Belongs to tables without a timer: it comes and goes with that, unless it is named.
+                let absence_seconds = match turn_seconds {
+                    Some(_) => None,
+                    None => to.absence_seconds.or(Some(TableOptions::ABSENCE_SECONDS)),
+                };
                 TableOptions {
                     win_rule: self.win_rule.map_or(to.win_rule, Into::into),
-                    turn_seconds: self.turn_seconds.unwrap_or(to.turn_seconds),
+                    turn_seconds,
                     move_limit: self.move_limit.unwrap_or(to.move_limit),
                     show_destinations: self.show_destinations.unwrap_or(to.show_destinations),
                     alternate_first: self.alternate_first.unwrap_or(to.alternate_first),
                     rated: self.rated.unwrap_or(to.rated),
                     visibility: self.visibility.map_or(to.visibility, Into::into),
                     absence: self.absence.map_or(to.absence, Into::into),
-                    absence_seconds: self.absence_seconds.unwrap_or(to.absence_seconds),
+                    absence_seconds: self.absence_seconds.unwrap_or(absence_seconds),
                 }
             }
         }
@@ -255,7 +263,8 @@ pub struct Sit {
     /// Needed at an unlisted table, but for its host.
     #[schema(nullable = false)]
     join_code: Option<String>,
-    /// Seats the computer. Not open yet.
+    /// Gives a free seat to the computer at this level, at a casual table of one's own; between games, another level
+    /// to the computer that sits there.
     #[schema(nullable = false, minimum = 1, maximum = 8)]
     cpu_level: Option<u8>,
 }
@@ -273,27 +282,34 @@ pub struct Sit {
         (status = 201, description = "Seated", body = TableView),
         (status = 200, description = "Was seated before", body = TableView),
         (status = 404, description = "`table_not_found`; at an unlisted table, the join code is missing or wrong"),
-        (status = 409, description = "`seat_taken`: both seats are"),
+        (status = 403, description = "`forbidden`: only the host seats the computer"),
+        (status = 409, description = "`seat_taken`: both seats are; `game_running`: the computer's level changes between games"),
         (status = 410, description = "`table_closed`"),
-        (status = 422, description = "`invalid_option`: the computer has no seat yet")
+        (status = 422, description = "`invalid_option`: the level is 1 to 8, and the table casual")
     )
 )]
 #[post("/v1/tables/{table_id}/seat")]
 pub async fn sit(service: Data<Service>, path: Path<String>, auth: Auth, body: Body<Sit>) -> Result<HttpResponse> {
     let table_id = from_path(&path, Error::TableNotFound)?;
-    if body.0.cpu_level.is_some() {
-        let why = "the computer takes no seat yet".to_owned();
-        return Err(crate::options::InvalidOption { name: "cpu_level", why }.into());
-    }
-    let (table, new) = tables::sit(&service.pool, table_id, auth.player(), body.0.join_code).await?;
+    let (table, new) = match body.0.cpu_level {
+        Some(level) => tables::seat_computer(&service.pool, table_id, auth.player(), cpu_level(level)?).await?,
+        None => tables::sit(&service.pool, table_id, auth.player(), body.0.join_code).await?,
+    };
     let mut answer = if new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(answer.json(TableView::new(&table, Some(auth.player()))))
 }
 
+fn cpu_level(level: u8) -> Result<u8> {
+    match level {
+        1..=8 => Ok(level),
+        _ => Err(InvalidOption { name: "cpu_level", why: "the computer has the levels 1 to 8".to_owned() }.into()),
+    }
+}
+
 /// Leave a table
 ///
-/// Between games, gives the seat up. During a game the seat stays yours: resign to end the game. A host who leaves
-/// the table empty closes it.
+/// Between games, gives the seat up. During a game the seat stays yours, and you are absent from now on, until you deal
+/// with the game again: resign to end it. A host who leaves the table to nobody, or to the computer, closes it.
 #[utoipa::path(
     tag = "tables",
     operation_id = "leave_seat",

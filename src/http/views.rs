@@ -11,6 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::Service;
 use crate::elo::{Milli, Reason};
 use crate::error::{Error, Fault, Result};
+use crate::ids::PlayerId;
 use crate::ladder::judge;
 use crate::ladder::replay::{Loaded, Ply};
 use crate::options::{Absence, TableOptions, Visibility};
@@ -146,7 +147,7 @@ impl From<&PlayerRow> for PlayerView {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "win_rule": "capture5", "turn_seconds": null, "move_limit": null, "show_destinations": true, "alternate_first": true,
-    "rated": true, "visibility": "public", "absence": "wait", "absence_seconds": 120
+    "rated": true, "visibility": "public", "absence": "cpu", "absence_seconds": 120
 }))]
 pub struct OptionsView {
     /// How a game is won.
@@ -198,7 +199,7 @@ pub struct SeatView {
     pub kind: KindView,
     /// The computer's strength, 1 to 8; null for anybody else.
     #[schema(required)]
-    pub cpu_level: Option<i16>,
+    pub cpu_level: Option<u8>,
     /// Whether the player asked for the next game.
     pub wants_next: bool,
 }
@@ -238,18 +239,21 @@ pub struct TableView {
 impl TableView {
     /// The table as `viewer` may see it.
     #[must_use]
-    pub fn new(row: &TableRow, viewer: Option<crate::ids::PlayerId>) -> Self {
+    pub fn new(row: &TableRow, viewer: Option<PlayerId>) -> Self {
         let inside = viewer.is_some_and(|v| row.seats(v) || row.host_id == v);
-        let seat = |username: &Option<String>, kind: Option<PlayerKind>, wants_next| {
-            Some(SeatView { username: username.clone()?, kind: kind?.into(), cpu_level: None, wants_next })
+        let seat = |id: Option<PlayerId>, username: &Option<String>, kind: Option<PlayerKind>, wants_next| {
+            let cpu_level = id?.cpu_level();
+            // The computer always agrees.
+            let wants_next = wants_next || cpu_level.is_some() && !row.running;
+            Some(SeatView { username: username.clone()?, kind: kind?.into(), cpu_level, wants_next })
         };
         Self {
             id: row.table_id.to_string(),
             host: row.host_username.clone(),
             options: row.options().into(),
             seats: vec![
-                seat(&row.leading_username, row.leading_kind, row.leading_wants_next),
-                seat(&row.following_username, row.following_kind, row.following_wants_next),
+                seat(row.leading_id, &row.leading_username, row.leading_kind, row.leading_wants_next),
+                seat(row.following_id, &row.following_username, row.following_kind, row.following_wants_next),
             ],
             game_id: row.game_id.map(|id| id.to_string()),
             running: row.running,

@@ -11,6 +11,9 @@ use crate::ids::{GameId, PlayerId};
 use crate::options::Visibility;
 use crate::store;
 
+/// How often a game is looked at again; each move of it in between costs one.
+const ATTEMPTS: u32 = 10;
+
 /// Reads one game and replays it.
 ///
 /// # Errors
@@ -78,6 +81,74 @@ pub async fn abort(pool: &PgPool, game_id: GameId, player: PlayerId) -> Result<L
     .await
 }
 
+/// What a player says about a draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawAction {
+    /// Offers one; agrees where the opponent has offered one.
+    Offer,
+    /// Agrees to the opponent's offer, which ends the game.
+    Accept,
+    /// Takes the opponent's offer off the table.
+    Decline,
+}
+
+/// Offers, accepts or declines a draw. The game as it then stands.
+///
+/// # Errors
+/// `NotSeated`, `GameNotFound`, `GameOver`, `NoOffer`.
+pub async fn draw(pool: &PgPool, game_id: GameId, player: PlayerId, action: DrawAction) -> Result<Loaded> {
+    if action != DrawAction::Accept
+        && let Some(loaded) = change_offer(pool, game_id, player, action).await?
+    {
+        return Ok(loaded);
+    }
+    end(pool, game_id, player, |loaded, side| {
+        if loaded.row.ended_at.is_some() {
+            let again = loaded.row.termination.map(|t| t.0) == Some(Termination::Agreement);
+            return if again { Ok(None) } else { Err(Error::GameOver { current_ply: loaded.game.ply() }) };
+        }
+        if loaded.row.draw_offer.map(|offer| offer.0) != Some(side.other()) {
+            return Err(Error::NoOffer);
+        }
+        let at = loaded.row.now.max(loaded.row.ply_at);
+        Ok(Some(Ending { outcome: Some(Outcome::Draw), termination: Termination::Agreement, at }))
+    })
+    .await
+}
+
+/// Makes an offer or takes the opponent's away. `None` where offer meets offer, and where an offer was agreed to.
+async fn change_offer(pool: &PgPool, game_id: GameId, player: PlayerId, action: DrawAction) -> Result<Option<Loaded>> {
+    for _ in 0..ATTEMPTS {
+        let changed = store::transaction(pool, move |conn| {
+            Box::pin(async move {
+                let mut loaded = load(conn, game_id).await?;
+                let side = loaded.side_of(player)?;
+                if loaded.row.ended_at.is_some() {
+                    let agreed = loaded.row.termination.map(|t| t.0) == Some(Termination::Agreement);
+                    let current_ply = loaded.game.ply();
+                    return if agreed { Ok(Some(None)) } else { Err(Error::GameOver { current_ply }) };
+                }
+                let before = loaded.row.draw_offer.map(|offer| offer.0);
+                let after = match (action, before) {
+                    (DrawAction::Offer, None) => Some(side),
+                    (DrawAction::Offer, Some(offer)) if offer == side => return Ok(Some(Some(loaded))),
+                    (DrawAction::Decline, Some(offer)) if offer != side => None,
+                    (DrawAction::Decline, _) => return Err(Error::NoOffer),
+                    (DrawAction::Offer | DrawAction::Accept, _) => return Ok(Some(None)),
+                };
+                let set = store::games::set_offer(conn, game_id, loaded.row.ply, before, after).await?;
+                loaded.row.draw_offer = after.map(store::Word);
+                Ok(set.then_some(Some(loaded)))
+            })
+        })
+        .await?;
+        if let Some(changed) = changed {
+            return Ok(changed);
+        }
+    }
+    Err(Error::Overloaded)
+}
+
 /// Ends a game in another way than by a move. `decide` sees the game as it stands and says how it ends, or `None`
 /// where nothing is left to do.
 async fn end(
@@ -86,8 +157,6 @@ async fn end(
     player: PlayerId,
     decide: fn(&Loaded, Side) -> Result<Option<Ending>>,
 ) -> Result<Loaded> {
-    /// Each move of the game in between costs one.
-    const ATTEMPTS: u32 = 10;
     for _ in 0..ATTEMPTS {
         let ended = store::transaction(pool, move |conn| {
             Box::pin(async move {

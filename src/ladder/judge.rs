@@ -2,17 +2,28 @@
 
 use hasami_rules::{Move, Side};
 
+use super::due::{Deed, Due};
 use super::replay::{Loaded, Ply};
 use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId};
+use crate::store::clocks::Clock;
+
+/// Who makes a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mover {
+    /// A seat's player.
+    Player(PlayerId),
+    /// The computer, where that is due.
+    Cpu,
+}
 
 /// A posted move.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayMove {
     /// In which game.
     pub game_id: GameId,
-    /// Who posts it.
-    pub player_id: PlayerId,
+    /// Who makes it.
+    pub by: Mover,
     /// The move.
     pub mv: Move,
     /// The ply that it is meant to become.
@@ -28,6 +39,8 @@ pub enum Decision {
     Append(Loaded, Ply),
     /// Write it and end the game.
     Finish(Loaded, Ply),
+    /// Settle first what was due before it came.
+    Overdue(Loaded),
 }
 
 /// Judges a move posted for a game that was read just now.
@@ -35,7 +48,10 @@ pub enum Decision {
 /// # Errors
 /// Why it is refused, which changes nothing.
 pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
-    let side = loaded.side_of(request.player_id)?;
+    let side = match request.by {
+        Mover::Player(player) => loaded.side_of(player)?,
+        Mover::Cpu => mover(request.ply),
+    };
     let current_ply = loaded.game.ply();
     let made = usize::from(request.ply).checked_sub(1).and_then(|i| loaded.records.get(i));
     if made.is_some_and(|r| r.mv == request.mv)
@@ -47,14 +63,26 @@ pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
     if loaded.row.ended_at.is_some() {
         return Err(Error::GameOver { current_ply });
     }
+    let clock = Clock::from(&loaded.row);
+    let due = Due::of(&clock);
+    // Without a timer a player who posts was there in time: a posted move is a sign of life.
+    if request.by != Mover::Cpu && loaded.row.deadline_at.is_some() && due.deed != Deed::CpuTurn && due.is_over(&clock)
+    {
+        return Ok(Decision::Overdue(loaded));
+    }
     if request.ply != current_ply + 1 {
         return Err(Error::StalePly { current_ply });
     }
     if loaded.game.to_move() != Some(side) {
         return Err(Error::NotYourTurn { current_ply });
     }
-    let now = loaded.row.now;
-    let ply = loaded.play(request.mv, false, now)?;
+    let at = match (request.by, due.deed) {
+        (Mover::Player(_), _) | (Mover::Cpu, Deed::CpuTurn) => clock.now,
+        (Mover::Cpu, Deed::StandIn) if due.is_over(&clock) => due.at,
+        // The player came back while the computer was thinking.
+        (Mover::Cpu, _) => return Err(Error::NotYourTurn { current_ply }),
+    };
+    let ply = loaded.play(request.mv, request.by == Mover::Cpu, at)?;
     Ok(match loaded.game.outcome() {
         None => Decision::Append(loaded, ply),
         Some(_) => Decision::Finish(loaded, ply),

@@ -10,14 +10,19 @@ use sqlx::postgres::{PgConnectOptions, PgPool};
 use sqlx::{Connection as _, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
-use super::judge::{Decision, PlayMove, judge};
+use super::due;
+use super::judge::{Decision, Mover, PlayMove, judge};
 use super::log;
+use super::presence::{Presence, Sign};
 use super::replay::{Loaded, Ply};
 use super::settle::{self, Ending};
+use super::sweep;
 use crate::error::{Error, Result};
 use crate::ids::GameId;
 use crate::store;
+use crate::store::clocks::Clock;
 use crate::store::games::{Append, GameRow};
+use crate::thinker::Thinker;
 
 /// Moves written by one statement, at most.
 const BATCH: usize = 200;
@@ -49,6 +54,43 @@ impl Job {
     }
 }
 
+/// What judging and writing a move takes besides the lane's own connection.
+#[derive(Debug, Clone)]
+pub struct Court {
+    /// For what is written beside the lane.
+    pub pool: PgPool,
+    /// The computer, which may be due.
+    pub thinker: Thinker,
+    /// Who was seen.
+    pub presence: Presence,
+    /// Games in which the computer is next; a full one loses a wake-up, which the sweep makes good.
+    pub computers_turn: mpsc::Sender<GameId>,
+}
+
+impl Court {
+    /// Judges a move. One that is not written is a sign of life too; one that is, is more.
+    fn judge(&self, game: Loaded, request: &PlayMove) -> Result<Decision> {
+        let sign = match request.by {
+            Mover::Player(player) => Sign::of(&game.row, player),
+            Mover::Cpu => None,
+        };
+        let decision = judge(game, request);
+        if let Some(sign) = sign
+            && matches!(decision, Err(_) | Ok(Decision::Retry(..)))
+        {
+            self.presence.note(sign);
+        }
+        decision
+    }
+
+    /// A game after a ply: wakes the computer if it is its turn.
+    fn tell(&self, game: &Loaded) {
+        if game.row.ended_at.is_none() && due::is_computers(&Clock::from(&game.row)) {
+            let _ = self.computers_turn.try_send(game.row.game_id);
+        }
+    }
+}
+
 /// The way into the lane.
 #[derive(Debug, Clone)]
 pub struct Lane {
@@ -58,9 +100,9 @@ pub struct Lane {
 impl Lane {
     /// Starts the lane. It ends when its last handle is dropped.
     #[must_use]
-    pub fn start(pool: PgPool, options: PgConnectOptions) -> Self {
+    pub fn start(court: Court, options: PgConnectOptions) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(run(jobs, pool, store::lane_options(options)));
+        tokio::spawn(run(jobs, court, store::session_options(options)));
         Self { queue }
     }
 
@@ -82,7 +124,7 @@ impl Lane {
     }
 }
 
-async fn run(mut jobs: mpsc::Receiver<Job>, pool: PgPool, options: PgConnectOptions) {
+async fn run(mut jobs: mpsc::Receiver<Job>, court: Court, options: PgConnectOptions) {
     let mut connection = None;
     let mut waiting = VecDeque::new();
     loop {
@@ -105,7 +147,7 @@ async fn run(mut jobs: mpsc::Receiver<Job>, pool: PgPool, options: PgConnectOpti
         };
         match conn {
             Ok(mut conn) => {
-                if play_batch(&mut conn, &pool, batch).await {
+                if play_batch(&mut conn, &court, batch).await {
                     connection = Some(conn);
                 } else {
                     tokio::spawn(close(conn));
@@ -146,25 +188,22 @@ async fn in_time<T>(statement: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 /// Reads, judges and writes a batch. Whether the connection is still good.
-async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> bool {
+async fn play_batch(conn: &mut PgConnection, court: &Court, batch: Vec<Job>) -> bool {
     let ids: Vec<GameId> = batch.iter().map(|job| job.request.game_id).collect();
     let mut rows: HashMap<GameId, GameRow> = match in_time(store::games::find_many(conn, &ids)).await {
         Ok(rows) => rows.into_iter().map(|row| (row.game_id, row)).collect(),
         Err(error) => {
             tracing::warn!(error = %error, "the move lane could not read");
             // Nothing was written: whoever has a connection may try each by itself.
-            batch.into_iter().for_each(|job| alone(pool, job));
+            batch.into_iter().for_each(|job| alone(court, job));
             return false;
         }
     };
     let mut appends = Vec::with_capacity(batch.len());
     let mut written = Vec::with_capacity(batch.len());
     for job in batch {
-        let decision = rows
-            .remove(&job.request.game_id)
-            .ok_or(Error::GameNotFound)
-            .and_then(Loaded::new)
-            .and_then(|l| judge(l, &job.request));
+        let game = rows.remove(&job.request.game_id).ok_or(Error::GameNotFound).and_then(Loaded::new);
+        let decision = game.and_then(|game| court.judge(game, &job.request));
         match decision {
             Ok(Decision::Retry(game, ply)) => job.answer(Ok(Played { game, ply, created: false })),
             Ok(Decision::Append(game, ply)) => {
@@ -172,15 +211,16 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
                 written.push((job, game, ply));
             }
             Ok(Decision::Finish(game, ply)) => {
-                let pool = pool.clone();
+                let court = court.clone();
                 tokio::spawn(async move {
-                    match finish(&pool, game).await {
-                        Ok(None) => alone(&pool, job),
+                    match finish(&court.pool, game).await {
+                        Ok(None) => alone(&court, job),
                         Ok(Some(game)) => job.answer(Ok(Played { game, ply, created: true })),
                         Err(error) => job.answer(Err(error)),
                     }
                 });
             }
+            Ok(Decision::Overdue(_)) => alone(court, job),
             Err(error) => job.answer(Err(error)),
         }
     }
@@ -192,9 +232,10 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
             let ids: HashSet<GameId> = ids.into_iter().collect();
             for (job, game, ply) in written {
                 if ids.contains(&job.request.game_id) {
+                    court.tell(&game);
                     job.answer(Ok(Played { game, ply, created: true }));
                 } else {
-                    alone(pool, job);
+                    alone(court, job);
                 }
             }
             true
@@ -203,7 +244,7 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
             // A bad row, a deadlock with another instance, or a lost connection, after which the batch may stand or
             // not: a second look at each tells.
             tracing::warn!(error = %error, moves = written.len(), "the move lane could not write; each move is looked at again");
-            written.into_iter().for_each(|(job, ..)| alone(pool, job));
+            written.into_iter().for_each(|(job, ..)| alone(court, job));
             !matches!(error, Error::Unavailable(_))
         }
     }
@@ -212,6 +253,10 @@ async fn play_batch(conn: &mut PgConnection, pool: &PgPool, batch: Vec<Job>) -> 
 fn append(game: &Loaded) -> Append {
     Append {
         game_id: game.row.game_id,
+        first_away: game.row.first_away,
+        second_away: game.row.second_away,
+        draw_offer: game.row.draw_offer.map(|offer| offer.0),
+        deadline_at: game.row.deadline_at,
         ply: game.row.ply,
         position_hash: game.row.position_hash,
         ply_at: game.row.ply_at,
@@ -220,35 +265,66 @@ fn append(game: &Loaded) -> Append {
 }
 
 /// Judges and writes one move by itself, beside the lane.
-fn alone(pool: &PgPool, job: Job) {
-    let pool = pool.clone();
+fn alone(court: &Court, job: Job) {
+    let court = court.clone();
     tokio::spawn(async move {
-        let outcome = play_alone(&pool, &job.request).await;
+        let outcome = play_alone(&court, &job.request).await;
         job.answer(outcome);
     });
 }
 
-async fn play_alone(pool: &PgPool, request: &PlayMove) -> Result<Played> {
+async fn play_alone(court: &Court, request: &PlayMove) -> Result<Played> {
     for _ in 0..ATTEMPTS {
-        let row = store::games::find_many(&mut *pool.acquire().await?, &[request.game_id]).await?.pop();
-        let game = Loaded::new(row.ok_or(Error::GameNotFound)?)?;
-        let written = match judge(game, request)? {
-            Decision::Retry(game, ply) => return Ok(Played { game, ply, created: false }),
-            Decision::Append(game, ply) => {
-                let ids = store::games::append_many(&mut *pool.acquire().await?, &[append(&game)]).await;
-                match ids {
-                    Ok(ids) => (!ids.is_empty()).then_some((game, ply)),
-                    Err(error) if error.is_deadlock() => None,
-                    Err(error) => return Err(error),
-                }
-            }
-            Decision::Finish(game, ply) => finish(pool, game).await?.map(|game| (game, ply)),
-        };
-        if let Some((game, ply)) = written {
-            return Ok(Played { game, ply, created: true });
+        match play_once(court, request).await? {
+            Outcome::Played(played) => return Ok(played),
+            Outcome::Faster => {}
+            Outcome::Overdue(game) => sweep::settle(court, game).await?,
         }
     }
     Err(Error::Overloaded)
+}
+
+/// The computer's ply, where it is due. `None` where somebody was faster.
+pub(super) async fn play_for_cpu(court: &Court, request: &PlayMove) -> Result<Option<Played>> {
+    match play_once(court, request).await? {
+        Outcome::Played(played) => Ok(Some(played)),
+        Outcome::Faster | Outcome::Overdue(_) => Ok(None),
+    }
+}
+
+/// What became of one attempt.
+enum Outcome {
+    Played(Played),
+    /// Somebody else changed the game meanwhile.
+    Faster,
+    /// Something was due before.
+    Overdue(Loaded),
+}
+
+async fn play_once(court: &Court, request: &PlayMove) -> Result<Outcome> {
+    let pool = &court.pool;
+    let row = store::games::find_many(&mut *pool.acquire().await?, &[request.game_id]).await?.pop();
+    let game = Loaded::new(row.ok_or(Error::GameNotFound)?)?;
+    let written = match court.judge(game, request)? {
+        Decision::Retry(game, ply) => return Ok(Outcome::Played(Played { game, ply, created: false })),
+        Decision::Overdue(game) => return Ok(Outcome::Overdue(game)),
+        Decision::Append(game, ply) => {
+            let ids = store::games::append_many(&mut *pool.acquire().await?, &[append(&game)]).await;
+            match ids {
+                Ok(ids) => (!ids.is_empty()).then_some((game, ply)),
+                Err(error) if error.is_deadlock() => None,
+                Err(error) => return Err(error),
+            }
+        }
+        Decision::Finish(game, ply) => finish(pool, game).await?.map(|game| (game, ply)),
+    };
+    Ok(match written {
+        Some((game, ply)) => {
+            court.tell(&game);
+            Outcome::Played(Played { game, ply, created: true })
+        }
+        None => Outcome::Faster,
+    })
 }
 
 /// Ends a game whose last move ended it. `None` where somebody was faster.

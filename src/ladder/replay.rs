@@ -98,7 +98,8 @@ impl Loaded {
         Ok(Self { row, game, records })
     }
 
-    /// Makes a move at `now`, cut to milliseconds and never before the ply before. Its row of the history.
+    /// Makes a move at `now`, cut to milliseconds and never before the ply before, with what follows for time and
+    /// offers. Its row of the history.
     ///
     /// # Errors
     /// The move is illegal, or the game is over.
@@ -115,6 +116,15 @@ impl Loaded {
         self.row.ply += 1;
         self.row.ply_at = at;
         self.row.position_hash = position_hash.cast_signed();
+        self.row.deadline_at = self.row.turn_seconds.map(|seconds| at + TimeDelta::seconds(seconds.into()));
+        // An offer dies with the next move of who made it.
+        self.row.draw_offer = self.row.draw_offer.filter(|offer| offer.0 != side);
+        // Without a timer, a seat that the computer moved for stays absent until its player shows a sign of life.
+        let away = by_cpu && self.row.turn_seconds.is_none();
+        match side {
+            Side::First => self.row.first_away = away,
+            Side::Second => self.row.second_away = away,
+        }
         Ok(Ply { ply: self.game.ply(), side, mv, captured, by_cpu, position_hash, at, elapsed_ms })
     }
 

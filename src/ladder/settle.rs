@@ -111,9 +111,11 @@ pub async fn finish(
     Ok(Some(loaded))
 }
 
-/// Whether a rerun follows: after a repetition draw, unless the computer made every move.
+/// Whether a rerun follows: after a repetition draw, unless neither player showed a sign of life.
 pub(super) fn is_played_again(loaded: &Loaded, ending: Ending) -> bool {
-    ending.termination == Termination::Repetition && loaded.records.iter().any(|r| !r.by_cpu)
+    let row = &loaded.row;
+    let seen = row.first_seen_at > row.started_at || row.second_seen_at > row.started_at;
+    ending.termination == Termination::Repetition && (seen || loaded.records.iter().any(|r| !r.by_cpu))
 }
 
 fn finish_row(loaded: &Loaded, ply_before: u16, ending: Ending) -> Finish {

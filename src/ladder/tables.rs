@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::options::{TableOptions, Visibility};
+use crate::options::{InvalidOption, TableOptions, Visibility};
 use crate::store;
 use crate::store::games::NewGame;
 use crate::store::tables::{Seats, TableRow};
@@ -102,6 +102,11 @@ where
             }
             let options = change(table.options());
             options.validate()?;
+            let computer = |seat: Option<PlayerId>| seat.is_some_and(|p| p.cpu_level().is_some());
+            if options.rated && (computer(table.leading_id) || computer(table.following_id)) {
+                let why = "the computer has a seat, and plays casual games only".to_owned();
+                return Err(InvalidOption { name: "rated", why }.into());
+            }
             let code = match (options.visibility, table.join_code) {
                 (Visibility::Unlisted, Some(code)) => Some(code),
                 _ => join_code(&options)?,
@@ -135,13 +140,7 @@ pub async fn sit(pool: &PgPool, table_id: TableId, player: PlayerId, code: Optio
             if table.seats(player) {
                 return Ok((table, false));
             }
-            let mut seats = Seats {
-                leading: table.leading_id,
-                following: table.following_id,
-                leading_wants_next: false,
-                following_wants_next: false,
-                closed: false,
-            };
+            let mut seats = seats_of(&table);
             match (seats.leading, seats.following) {
                 (None, _) => seats.leading = Some(player),
                 (_, None) => seats.following = Some(player),
@@ -155,9 +154,64 @@ pub async fn sit(pool: &PgPool, table_id: TableId, player: PlayerId, code: Optio
     .await
 }
 
-/// Gives a seat up, between games. The host who leaves a table empty closes it.
+/// Gives the second seat to the computer, or another level to the computer that has one. The table, and whether that
+/// was new. Starts a game if the other seat has its player.
 ///
-/// During a game the seat stays its player's, and nothing is changed.
+/// # Errors
+/// `Forbidden` for others than the host; `InvalidOption` at a rated table; `SeatTaken`, `GameRunning`, `TableClosed`,
+/// `TableNotFound`.
+pub async fn seat_computer(pool: &PgPool, table_id: TableId, host: PlayerId, level: u8) -> Result<(TableRow, bool)> {
+    store::transaction(pool, move |conn| {
+        Box::pin(async move {
+            let table = lock(conn, table_id, host, None).await?;
+            if table.host_id != host {
+                return Err(Error::Forbidden("only the host gives a seat to the computer"));
+            }
+            if table.rated {
+                let why = "the computer plays casual games only: set rated to false first".to_owned();
+                return Err(InvalidOption { name: "cpu_level", why }.into());
+            }
+            let computer = PlayerId::of_cpu(level);
+            if table.seats(computer) {
+                return Ok((table, false));
+            }
+            let mut seats = seats_of(&table);
+            let at_another_level = |seat: Option<PlayerId>| seat.is_some_and(|p| p.cpu_level().is_some());
+            let replaces = at_another_level(seats.leading) || at_another_level(seats.following);
+            if replaces && table.running {
+                return Err(Error::GameRunning);
+            }
+            match (seats.leading, seats.following) {
+                (leading, _) if at_another_level(leading) => seats.leading = Some(computer),
+                (_, following) if at_another_level(following) => seats.following = Some(computer),
+                (None, _) => seats.leading = Some(computer),
+                (_, None) => seats.following = Some(computer),
+                _ => return Err(Error::SeatTaken),
+            }
+            store::players::ensure_computer(conn, computer, &format!("cpu-{level}")).await?;
+            store::tables::set_seats(conn, table_id, seats).await?;
+            if !replaces {
+                begin_next(conn, table_id, &table, seats).await?;
+            }
+            Ok((load(conn, table_id).await?, true))
+        })
+    })
+    .await
+}
+
+fn seats_of(table: &TableRow) -> Seats {
+    Seats {
+        leading: table.leading_id,
+        following: table.following_id,
+        leading_wants_next: table.leading_wants_next,
+        following_wants_next: table.following_wants_next,
+        closed: false,
+    }
+}
+
+/// Gives a seat up, between games. The host who leaves a table to nobody, or to the computer alone, closes it.
+///
+/// During a game the seat stays its player's, who is absent from now on until the next sign of life.
 ///
 /// # Errors
 /// `NotSeated`, `TableNotFound`, `TableClosed`.
@@ -169,10 +223,16 @@ pub async fn leave(pool: &PgPool, table_id: TableId, player: PlayerId) -> Result
                 return Err(Error::NotSeated);
             }
             if table.running {
+                if let Some(game_id) = table.game_id
+                    && let Some(game) = store::games::find_many(conn, &[game_id]).await?.pop()
+                    && let Some(side) = game.side_of(player)
+                {
+                    store::clocks::set_away(conn, game_id, side).await?;
+                }
                 return Ok(table);
             }
             let other = [table.leading_id, table.following_id].into_iter().flatten().find(|p| *p != player);
-            let closed = other.is_none() && table.host_id == player;
+            let closed = other.is_none_or(|p| p.cpu_level().is_some()) && table.host_id == player;
             let seats = Seats {
                 leading: other,
                 following: None,
@@ -185,6 +245,15 @@ pub async fn leave(pool: &PgPool, table_id: TableId, player: PlayerId) -> Result
         })
     })
     .await
+}
+
+/// Closes tables that waited a day for their second seat; how many it were. Again until none is left.
+///
+/// # Errors
+/// The database's.
+pub async fn close_waiting(pool: &PgPool) -> Result<u64> {
+    const TABLES: i64 = 1000;
+    store::transaction(pool, |conn| Box::pin(store::tables::close_waiting(conn, TABLES))).await
 }
 
 /// Asks for the next game, which starts once both seats have asked. Asking again changes nothing.
@@ -201,13 +270,11 @@ pub async fn ask_next(pool: &PgPool, table_id: TableId, player: PlayerId) -> Res
             if table.running {
                 return Err(Error::GameRunning);
             }
-            let seats = Seats {
-                leading: table.leading_id,
-                following: table.following_id,
-                leading_wants_next: table.leading_wants_next || table.leading_id == Some(player),
-                following_wants_next: table.following_wants_next || table.following_id == Some(player),
-                closed: false,
-            };
+            // The computer always agrees.
+            let agrees = |seat: Option<PlayerId>| seat.is_some_and(|p| p == player || p.cpu_level().is_some());
+            let mut seats = seats_of(&table);
+            seats.leading_wants_next |= agrees(seats.leading);
+            seats.following_wants_next |= agrees(seats.following);
             store::tables::set_seats(conn, table_id, seats).await?;
             if seats.leading_wants_next && seats.following_wants_next {
                 begin_next(conn, table_id, &table, seats).await?;
@@ -273,6 +340,10 @@ pub(super) async fn begin_game(
         first_before_milli: before[0],
         second_before_milli: before[1],
         position_hash: Position::START.hash().cast_signed(),
+        check_seconds: match next.first.cpu_level() {
+            Some(_) => 0,
+            None => options.turn_seconds.map(i32::from).or(options.absence_seconds).unwrap_or(0),
+        },
     };
     store::games::insert(conn, &game).await
 }

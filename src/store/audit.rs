@@ -216,6 +216,18 @@ pub async fn links(conn: &mut PgConnection, game_ids: &[GameId]) -> Result<Vec<L
     .await?)
 }
 
+/// Running games that no sweep looks at.
+///
+/// # Errors
+/// The database's.
+pub async fn unwatched(conn: &mut PgConnection) -> Result<Vec<GameId>> {
+    Ok(sqlx::query_scalar!(
+        r#"select game_id as "game_id: GameId" from games where status = 'playing' and check_at is null order by game_id"#
+    )
+    .fetch_all(conn)
+    .await?)
+}
+
 /// A table with what its games say.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the columns of `tables`, which the migration explains, and counts")]

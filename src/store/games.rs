@@ -66,6 +66,10 @@ pub struct GameRow {
     pub second_before_milli: Option<i32>,
     pub first_after_milli: Option<i32>,
     pub second_after_milli: Option<i32>,
+    pub first_seen_at: DateTime<Utc>,
+    pub second_seen_at: DateTime<Utc>,
+    pub first_away: bool,
+    pub second_away: bool,
     pub status: GameStatus,
     pub draw_offer: Option<Word<Side>>,
     pub deadline_at: Option<DateTime<Utc>>,
@@ -136,6 +140,8 @@ pub struct NewGame {
     pub second_before_milli: Option<i32>,
     /// The hash of the starting position.
     pub position_hash: i64,
+    /// Seconds from the start after which something may be due.
+    pub check_seconds: i32,
 }
 
 /// Begins a game.
@@ -147,8 +153,10 @@ pub async fn insert(conn: &mut PgConnection, game: &NewGame) -> Result<()> {
     sqlx::query!(
         "insert into games (game_id, table_id, number, first_id, second_id, rerun_of, first_before_milli, second_before_milli,
                             position_hash, win_rule, turn_seconds, move_limit, show_destinations, alternate_first, rated,
-                            visibility, absence, absence_seconds, started_at, ply_at, first_seen_at, second_seen_at)
-         select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, now_ms, now_ms, now_ms, now_ms
+                            visibility, absence, absence_seconds, started_at, ply_at, first_seen_at, second_seen_at,
+                            deadline_at, check_at)
+         select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::smallint, $12, $13, $14, $15, $16, $17, $18, now_ms, now_ms, now_ms, now_ms,
+                now_ms + make_interval(secs => $11::smallint), now_ms + make_interval(secs => $19)
          from date_trunc('milliseconds', clock_timestamp()) as now_ms",
         game.game_id.0,
         game.table_id.0,
@@ -168,6 +176,7 @@ pub async fn insert(conn: &mut PgConnection, game: &NewGame) -> Result<()> {
         options.visibility as Visibility,
         options.absence as Absence,
         options.absence_seconds,
+        f64::from(game.check_seconds),
     )
     .execute(conn)
     .await?;
@@ -191,6 +200,7 @@ pub async fn find_many(conn: &mut PgConnection, game_ids: &[GameId]) -> Result<V
                g.started_at, g.rerun_of as "rerun_of: GameId", g.rerun as "rerun: GameId",
                g.winner as "winner: Word<Side>", g.termination as "termination: Word<Termination>", g.ended_at,
                g.first_before_milli, g.second_before_milli, g.first_after_milli, g.second_after_milli,
+               g.first_seen_at, g.second_seen_at, g.first_away, g.second_away,
                g.status as "status: GameStatus", g.draw_offer as "draw_offer: Word<Side>", g.deadline_at, g.ply_at,
                g.position_hash, g.ply, g.log, date_trunc('milliseconds', clock_timestamp()) as "now!"
         from games g
@@ -209,6 +219,10 @@ pub async fn find_many(conn: &mut PgConnection, game_ids: &[GameId]) -> Result<V
 #[expect(missing_docs, reason = "the columns of `games` that a move changes")]
 pub struct Append {
     pub game_id: GameId,
+    pub first_away: bool,
+    pub second_away: bool,
+    pub draw_offer: Option<Side>,
+    pub deadline_at: Option<DateTime<Utc>>,
     /// The ply that the move becomes.
     pub ply: i16,
     pub position_hash: i64,
@@ -223,6 +237,10 @@ pub struct Append {
 /// The database's.
 pub async fn append_many(conn: &mut PgConnection, appends: &[Append]) -> Result<Vec<GameId>> {
     let game_ids: Vec<GameId> = appends.iter().map(|a| a.game_id).collect();
+    let first_away: Vec<bool> = appends.iter().map(|a| a.first_away).collect();
+    let second_away: Vec<bool> = appends.iter().map(|a| a.second_away).collect();
+    let offers: Vec<Option<&str>> = appends.iter().map(|a| a.draw_offer.map(Side::as_str)).collect();
+    let deadlines: Vec<Option<DateTime<Utc>>> = appends.iter().map(|a| a.deadline_at).collect();
     let plies: Vec<i16> = appends.iter().map(|a| a.ply).collect();
     let hashes: Vec<i64> = appends.iter().map(|a| a.position_hash).collect();
     let times: Vec<DateTime<Utc>> = appends.iter().map(|a| a.ply_at).collect();
@@ -230,13 +248,19 @@ pub async fn append_many(conn: &mut PgConnection, appends: &[Append]) -> Result<
     Ok(sqlx::query_scalar!(
         r#"
         update games g
-        set ply = m.ply, position_hash = m.position_hash, ply_at = m.ply_at, log = m.record || g.log
-        from unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::timestamptz[], $5::bytea[])
-             as m (game_id, ply, position_hash, ply_at, record)
+        set first_away = m.first_away, second_away = m.second_away, draw_offer = m.draw_offer, deadline_at = m.deadline_at,
+            ply = m.ply, position_hash = m.position_hash, ply_at = m.ply_at, log = m.record || g.log
+        from unnest($1::uuid[], $2::boolean[], $3::boolean[], $4::text[], $5::timestamptz[], $6::smallint[], $7::bigint[],
+                    $8::timestamptz[], $9::bytea[])
+             as m (game_id, first_away, second_away, draw_offer, deadline_at, ply, position_hash, ply_at, record)
         where g.game_id = m.game_id and g.ply = m.ply - 1 and g.status = 'playing'
         returning g.game_id as "game_id: GameId"
         "#,
         &game_ids as &[GameId],
+        &first_away,
+        &second_away,
+        &offers as &[Option<&str>],
+        &deadlines as &[Option<DateTime<Utc>>],
         &plies,
         &hashes,
         &times,
@@ -244,6 +268,30 @@ pub async fn append_many(conn: &mut PgConnection, appends: &[Append]) -> Result<
     )
     .fetch_all(conn)
     .await?)
+}
+
+/// Sets or takes back the offer of a draw of a game that still stands at this ply. `false` where it does not.
+///
+/// # Errors
+/// The database's.
+pub async fn set_offer(
+    conn: &mut PgConnection,
+    game_id: GameId,
+    ply: i16,
+    before: Option<Side>,
+    offer: Option<Side>,
+) -> Result<bool> {
+    let done = sqlx::query!(
+        "update games set draw_offer = $4
+         where game_id = $1 and ply = $2 and status = 'playing' and draw_offer is not distinct from $3",
+        game_id.0,
+        ply,
+        before.map(Side::as_str),
+        offer.map(Side::as_str),
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// How a game ends.
@@ -299,127 +347,4 @@ pub async fn finish(conn: &mut PgConnection, end: &Finish) -> Result<bool> {
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
-}
-
-/// Which games a list shows. Unlisted ones are shown to their players only.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Listing {
-    /// Who asks.
-    pub viewer: Option<PlayerId>,
-    /// Only games of this player.
-    pub player: Option<PlayerId>,
-    /// Only games at this table.
-    pub table: Option<TableId>,
-    /// Only games in this state.
-    pub status: Option<GameStatus>,
-    /// Only games of this ladder.
-    pub ladder: Option<WinRule>,
-    /// Only rated or only casual ones.
-    pub rated: Option<bool>,
-}
-
-/// Ids of games before `before`, newest first. Each kind of listing has a statement of its own, so that each walks
-/// an index in the order of the list.
-///
-/// # Errors
-/// The database's.
-pub async fn list(
-    conn: &mut PgConnection,
-    listing: Listing,
-    before: Option<GameId>,
-    limit: i64,
-) -> Result<Vec<GameId>> {
-    let before = before.map_or(uuid::Uuid::max(), |id| id.0);
-    let viewer = listing.viewer.map(|p| p.0);
-    let status = listing.status.map(GameStatus::as_str);
-    let ladder = listing.ladder.map(WinRule::as_str);
-    let ids = match (listing.player, listing.table, listing.status) {
-        (Some(player), table, _) => {
-            sqlx::query_scalar!(
-                r#"
-                select game_id as "game_id!: GameId" from (
-                    (select game_id from games
-                     where first_id = $1 and game_id < $2 and (visibility = 'public' or first_id = $3 or second_id = $3)
-                       and ($4::text is null or status = $4) and ($5::text is null or win_rule = $5)
-                       and ($6::boolean is null or rated = $6) and ($7::uuid is null or table_id = $7)
-                     order by game_id desc limit $8)
-                    union all
-                    (select game_id from games
-                     where second_id = $1 and game_id < $2 and (visibility = 'public' or first_id = $3 or second_id = $3)
-                       and ($4::text is null or status = $4) and ($5::text is null or win_rule = $5)
-                       and ($6::boolean is null or rated = $6) and ($7::uuid is null or table_id = $7)
-                     order by game_id desc limit $8)
-                ) both_sides
-                order by game_id desc limit $8
-                "#,
-                player.0,
-                before,
-                viewer,
-                status,
-                ladder,
-                listing.rated,
-                table.map(|t| t.0),
-                limit,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-        (None, Some(table), _) => {
-            sqlx::query_scalar!(
-                r#"
-                select game_id as "game_id: GameId" from games
-                where table_id = $1 and game_id < $2 and (visibility = 'public' or first_id = $3 or second_id = $3)
-                  and ($4::text is null or status = $4) and ($5::text is null or win_rule = $5)
-                  and ($6::boolean is null or rated = $6)
-                order by game_id desc limit $7
-                "#,
-                table.0,
-                before,
-                viewer,
-                status,
-                ladder,
-                listing.rated,
-                limit,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-        (None, None, Some(GameStatus::Playing)) => {
-            sqlx::query_scalar!(
-                r#"
-                select game_id as "game_id: GameId" from games
-                where status = 'playing' and game_id < $1 and (visibility = 'public' or first_id = $2 or second_id = $2)
-                  and ($3::text is null or win_rule = $3) and ($4::boolean is null or rated = $4)
-                order by game_id desc limit $5
-                "#,
-                before,
-                viewer,
-                ladder,
-                listing.rated,
-                limit,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-        (None, None, _) => {
-            sqlx::query_scalar!(
-                r#"
-                select game_id as "game_id: GameId" from games
-                where game_id < $1 and (visibility = 'public' or first_id = $2 or second_id = $2)
-                  and ($3::text is null or status = $3) and ($4::text is null or win_rule = $4)
-                  and ($5::boolean is null or rated = $5)
-                order by game_id desc limit $6
-                "#,
-                before,
-                viewer,
-                status,
-                ladder,
-                listing.rated,
-                limit,
-            )
-            .fetch_all(conn)
-            .await?
-        }
-    };
-    Ok(ids)
 }

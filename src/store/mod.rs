@@ -8,6 +8,7 @@ pub mod board;
 pub mod clocks;
 pub mod fill;
 pub mod games;
+pub mod listings;
 pub mod players;
 pub mod ranks;
 pub mod ratings;

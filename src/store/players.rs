@@ -171,3 +171,18 @@ pub async fn become_bot(conn: &mut PgConnection, player_id: PlayerId) -> Result<
         .await?;
     Ok(())
 }
+
+/// Adds the computer at a level, if it is not there yet.
+///
+/// # Errors
+/// The database's.
+pub async fn ensure_computer(conn: &mut PgConnection, player_id: PlayerId, username: &str) -> Result<()> {
+    sqlx::query!(
+        "insert into players (player_id, kind, username) values ($1, 'cpu', $2) on conflict (player_id) do nothing",
+        player_id.0,
+        username,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

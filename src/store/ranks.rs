@@ -144,14 +144,14 @@ pub async fn unlist_lapsed(conn: &mut PgConnection, days: i32, limit: i64) -> Re
         r#"
         with lapsed as (
             select player_id, ladder from ratings
-            where listed and last_rated_at < (date_trunc('day', clock_timestamp() at time zone 'UTC') - make_interval(days => $1)) at time zone 'UTC'
+            where listed and last_rated_at < (date_trunc('day', statement_timestamp() at time zone 'UTC') - make_interval(days => $1)) at time zone 'UTC'
             order by last_rated_at limit $2
         ),
         unlisted as (
             update ratings r set listed = false
             from lapsed l
             where r.player_id = l.player_id and r.ladder = l.ladder and r.listed
-              and r.last_rated_at < (date_trunc('day', clock_timestamp() at time zone 'UTC') - make_interval(days => $1)) at time zone 'UTC'
+              and r.last_rated_at < (date_trunc('day', statement_timestamp() at time zone 'UTC') - make_interval(days => $1)) at time zone 'UTC'
             returning r.ladder, r.rating_milli
         ),
         deltas as (

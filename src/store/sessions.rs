@@ -125,7 +125,7 @@ pub async fn delete_all(conn: &mut PgConnection, player_id: PlayerId) -> Result<
 pub async fn delete_expired(conn: &mut PgConnection, limit: i64) -> Result<u64> {
     let done = sqlx::query!(
         "delete from sessions where session_id in (
-             select session_id from sessions where expires_at < clock_timestamp() order by expires_at limit $1
+             select session_id from sessions where expires_at < statement_timestamp() order by expires_at limit $1
          )",
         limit,
     )

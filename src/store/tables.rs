@@ -251,7 +251,9 @@ pub struct Seats {
 pub async fn set_seats(conn: &mut PgConnection, table_id: TableId, seats: Seats) -> Result<()> {
     sqlx::query!(
         "update tables set leading_id = $2, following_id = $3, leading_wants_next = $4, following_wants_next = $5,
-                           closed_at = case when $6 then date_trunc('milliseconds', clock_timestamp()) end
+                           closed_at = case when $6 then now_ms end,
+                           waits_since = case when $3::uuid is null then coalesce(waits_since, now_ms) end
+         from date_trunc('milliseconds', clock_timestamp()) as now_ms
          where table_id = $1",
         table_id.0,
         seats.leading.map(|p| p.0),
@@ -300,4 +302,24 @@ pub async fn end_game(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Closes up to `limit` tables that have waited for their second seat for a day; how many it were.
+///
+/// # Errors
+/// The database's.
+pub async fn close_waiting(conn: &mut PgConnection, limit: i64) -> Result<u64> {
+    let done = sqlx::query!(
+        "update tables set closed_at = date_trunc('milliseconds', clock_timestamp())
+         where following_id is null and closed_at is null and waits_since < statement_timestamp() - interval '1 day'
+           and table_id in (
+             select table_id from tables
+             where following_id is null and closed_at is null and waits_since < statement_timestamp() - interval '1 day'
+             order by waits_since limit $1
+         )",
+        limit,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
 }

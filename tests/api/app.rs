@@ -156,9 +156,9 @@ impl TestApp {
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
             runtime.block_on(async {
-                let service = Service::start(options, 6, SECRET).unwrap();
+                let (service, worker) = Service::start(options, 6, SECRET).unwrap();
                 let pool = service.pool.clone();
-                let worker = tokio::spawn(hasami_ladder::worker::run(pool.clone()));
+                let worker = tokio::spawn(worker.run());
                 let server = http::serve(service, listener, 1).unwrap();
                 started.send(server.handle()).ok().unwrap();
                 server.await.unwrap();
@@ -175,6 +175,15 @@ impl TestApp {
     /// A connection to the service's database, to arrange what a client cannot.
     pub async fn sql(&self, statement: &str) {
         execute(&self.database, statement).await;
+    }
+
+    /// Waits until a query of the database finds a row, as it will.
+    pub async fn sees_row(&self, query: &str) {
+        let mut conn = connect(&self.database).await;
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while sqlx::raw_sql(sqlx::AssertSqlSafe(query.to_owned())).fetch_optional(&mut conn).await.unwrap().is_none() {
+            assert!(std::time::Instant::now() < deadline, "never: {query}");
+        }
     }
 
     /// Sends a request as it is.

@@ -9,6 +9,7 @@ const RESIGNED: &str =
 const WON: &str = "(select game_id from games where termination = 'captures' order by game_id limit 1)";
 const DRAWN: &str = "(select game_id from games where termination = 'repetition' order by game_id limit 1)";
 const RERUN: &str = "(select game_id from games where rerun_of is not null order by game_id limit 1)";
+const RUNNING: &str = "(select game_id from games where status = 'playing' order by game_id limit 1)";
 const CASUAL: &str = "(select game_id from games where not rated order by game_id limit 1)";
 /// Ana, whose ledger in `capture5` has more than twenty rows.
 const ANA: &str = "(select player_id from players where username = 'Ana')";
@@ -57,6 +58,16 @@ pub fn games() -> Vec<(&'static str, String)> {
         ("games number", set(RERUN, "number = number + 5")),
         ("games draw_offer", set(RESIGNED, "draw_offer = 'first'")),
         ("games deadline_at", set(RESIGNED, "deadline_at = ended_at")),
+        ("games check_at", set(RUNNING, "check_at = null")),
+        ("games deadline_at", set(RUNNING, "deadline_at = ply_at + interval '1 hour'")),
+        ("games deadline_at", set(RUNNING, "turn_seconds = 30, absence = 'cpu', absence_seconds = null")),
+        (
+            "games deadline_at",
+            set(
+                RUNNING,
+                "turn_seconds = 30, absence = 'cpu', absence_seconds = null, deadline_at = ply_at + interval '29.999 seconds'",
+            ),
+        ),
         ("games absence_seconds", set(RESIGNED, "absence_seconds = 5")),
         ("games row", set(RESIGNED, "visibility = 'private'")),
         ("tables games", format!("delete from games where game_id = {CASUAL}")),
@@ -149,8 +160,9 @@ pub fn sums() -> Vec<(&'static str, String)> {
         ("tables game_id", tables("game_id = gen_random_uuid()")),
         ("tables games", tables("games = games + 1")),
         ("tables moved_first_id", "update tables set moved_first_id = null where not running".to_owned()),
+        ("tables absence", "update tables set absence = 'wait', turn_seconds = 30, absence_seconds = null".to_owned()),
         (
-            "tables absence",
+            "tables absence_seconds",
             "update tables set absence = 'forfeit', turn_seconds = null, absence_seconds = null".to_owned(),
         ),
     ]

@@ -1,12 +1,10 @@
 //! The move lane under stress: bad neighbours, lost connections, clients that hang up, a full queue.
 
-use std::sync::Arc;
-
 use futures_util::future::join_all;
 use hasami_ladder::error::Error;
 use hasami_ladder::http::Service;
 use hasami_ladder::ids::{GameId, PlayerId};
-use hasami_ladder::ladder::judge::PlayMove;
+use hasami_ladder::ladder::judge::{Mover, PlayMove};
 use serde_json::{Value, json};
 
 use crate::app::{Player, TestApp, connect, new_database};
@@ -170,10 +168,10 @@ async fn a_full_queue_turns_moves_away_and_recovers() {
     let app = TestApp::start_on(database.clone()).await;
     let (ana, ben) = (app.guest().await, app.guest().await);
     let game = app.begin(&ana, &ben, json!({})).await;
-    let service = Arc::new(Service::start(database.clone(), 4, b"a secret that nobody here needs.").unwrap());
+    let (service, _) = Service::start(database.clone(), 4, b"a secret that nobody here needs.").unwrap();
     let request = PlayMove {
         game_id: game.parse::<GameId>().unwrap(),
-        player_id: ana.id.parse::<PlayerId>().unwrap(),
+        by: Mover::Player(ana.id.parse::<PlayerId>().unwrap()),
         mv: "e1e5".parse().unwrap(),
         ply: 1,
     };

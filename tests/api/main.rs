@@ -3,11 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod addresses;
+mod analysis;
 mod app;
 mod board;
 mod claim_races;
+mod clocks;
+mod computer;
 mod contract;
 mod damage;
+mod draws;
 mod formula;
 mod games;
 mod identity;

@@ -9,7 +9,7 @@ use crate::app::{Player, TestApp, header, id};
 fn defaults() -> Value {
     json!({
         "win_rule": "capture5", "turn_seconds": null, "move_limit": null, "show_destinations": true,
-        "alternate_first": true, "rated": true, "visibility": "public", "absence": "wait", "absence_seconds": 120
+        "alternate_first": true, "rated": true, "visibility": "public", "absence": "cpu", "absence_seconds": 120
     })
 }
 
@@ -65,6 +65,10 @@ async fn options_are_stored_echoed_and_frozen_in_the_game() {
         json!({ "rated": false }),
         json!({ "absence_seconds": 10 }),
         json!({ "absence_seconds": 86400, "absence": "wait" }),
+        json!({ "absence": "forfeit" }),
+        json!({ "absence": "cpu" }),
+        json!({ "turn_seconds": 30, "absence_seconds": null }),
+        json!({ "turn_seconds": 60, "absence": "forfeit", "absence_seconds": null }),
     ] {
         let expected = with(&changes);
         let opened = app.post_as(&ana, "/v1/tables", changes).await.expect(201);
@@ -87,8 +91,7 @@ async fn an_option_that_is_not_allowed_is_named() {
     let opened = app.post_as(&ana, "/v1/tables", json!({})).await.expect(201);
     let address = format!("/v1/tables/{}", id(&opened));
     let not_allowed = [
-        ("turn_seconds", vec![json!(30), json!(60), json!(0), json!(45), json!(-30)]),
-        ("absence", vec![json!("cpu"), json!("forfeit")]),
+        ("turn_seconds", vec![json!(0), json!(29), json!(45), json!(61), json!(-30)]),
         ("move_limit", vec![json!(0), json!(1), json!(2001), json!(-1)]),
         ("absence_seconds", vec![json!(9), json!(86401), json!(null), json!(0), json!(-120)]),
     ];
@@ -99,6 +102,16 @@ async fn an_option_that_is_not_allowed_is_named() {
             app.post_as(&ana, "/v1/tables", body.clone()).await.refuses(422, "invalid_option", &pointer);
             app.patch_as(&ana, &address, body).await.refuses(422, "invalid_option", &pointer);
         }
+    }
+    let contradictions = [
+        ("absence", json!({ "turn_seconds": 30, "absence": "wait" })),
+        ("absence_seconds", json!({ "turn_seconds": 60, "absence_seconds": 120 })),
+        ("absence_seconds", json!({ "turn_seconds": null, "absence_seconds": null })),
+    ];
+    for (name, body) in contradictions {
+        let pointer = format!("/{name}");
+        app.post_as(&ana, "/v1/tables", body.clone()).await.refuses(422, "invalid_option", &pointer);
+        app.patch_as(&ana, &address, body).await.refuses(422, "invalid_option", &pointer);
     }
     let not_understood = [
         ("turn_seconds", vec![json!("30"), json!(30.5), json!(true), json!(4_000_000_000u64)]),
@@ -153,16 +166,19 @@ async fn a_host_need_not_sit_and_the_second_seat_starts_the_game() {
 }
 
 #[tokio::test]
-async fn the_computer_takes_no_seat_yet() {
+async fn the_wait_for_an_absent_seat_goes_and_comes_with_the_timer() {
     let app = TestApp::start().await;
     let ana = app.register("Ana").await;
-    let seat = format!("/v1/tables/{}/seat", app.open(&ana, json!({ "sit": false })).await);
-    for level in [json!(1), json!(8), json!(0), json!(9)] {
-        app.post_as(&ana, &seat, json!({ "cpu_level": level })).await.refuses(422, "invalid_option", "/cpu_level");
-    }
-    for level in [json!(-1), json!(256), json!("3"), json!(1.5)] {
-        app.post_as(&ana, &seat, json!({ "cpu_level": level })).await.refuses(400, "malformed_request", "/cpu_level");
-    }
+    let address = format!("/v1/tables/{}", app.open(&ana, json!({ "absence_seconds": 50 })).await);
+    let options = async |change: Value| app.patch_as(&ana, &address, change).await.expect(200)["options"].clone();
+    assert_eq!(
+        options(json!({ "turn_seconds": 30 })).await,
+        with(&json!({ "turn_seconds": 30, "absence_seconds": null }))
+    );
+    assert_eq!(options(json!({ "rated": false })).await["absence_seconds"], json!(null));
+    assert_eq!(options(json!({ "turn_seconds": null })).await["absence_seconds"], 120);
+    assert_eq!(options(json!({ "absence": "wait" })).await["absence"], "wait");
+    app.patch_as(&ana, &address, json!({ "turn_seconds": 60 })).await.refuses(422, "invalid_option", "/absence");
 }
 
 #[tokio::test]

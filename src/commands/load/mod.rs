@@ -37,6 +37,9 @@ pub struct LoadArgs {
     /// Let a side resign after so many plies, so that many games end
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     plies: Option<u16>,
+    /// Play with a turn timer: 30 or 60 seconds
+    #[arg(long)]
+    turn_seconds: Option<u16>,
     /// Begin at most so many games a second
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     games_per_second: Option<u32>,
@@ -178,7 +181,8 @@ impl Load {
 
     /// Plays one game, or as much of it as there is time for. Whether it ended.
     async fn play_game(&self, seat: &mut Seat, record: &mut Record, end: Instant) -> Result<bool, String> {
-        let options = format!(r#"{{"win_rule":"{}","rated":{}}}"#, self.args.win_rule, !self.args.casual);
+        let timer = self.args.turn_seconds.map(|seconds| format!(r#","turn_seconds":{seconds}"#)).unwrap_or_default();
+        let options = format!(r#"{{"win_rule":"{}","rated":{}{timer}}}"#, self.args.win_rule, !self.args.casual);
         let game_id = seat.client.begin(&seat.tokens, &options).await?;
         let path = format!("/v1/games/{game_id}/moves");
         let mut game = Game::new(GameOptions { win_rule: self.args.win_rule, move_limit: None });

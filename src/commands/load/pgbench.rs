@@ -78,9 +78,10 @@ impl Pgbench {
         let mut conn = PgConnection::connect(&self.url).await?;
         for _ in 0..100 {
             #[expect(clippy::disallowed_methods, reason = "another program's database, whatever schema that has")]
-            let left: i64 = sqlx::query_scalar("select count(*) from pg_stat_activity where application_name = 'pgbench'")
-                .fetch_one(&mut conn)
-                .await?;
+            let left: i64 =
+                sqlx::query_scalar("select count(*) from pg_stat_activity where application_name = 'pgbench'")
+                    .fetch_one(&mut conn)
+                    .await?;
             if left == 0 {
                 break;
             }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use hasami_rules::{Outcome, Side, Termination};
 
-use super::finding::{Checks, Mismatch, ledger_key};
+use super::finding::{Checks, Mismatch, ledger_key, or_null};
 use crate::elo::{self, Reason, Score, Stake};
 use crate::ids::PlayerId;
 use crate::ladder::replay::{Corrupt, Loaded};
@@ -52,6 +52,14 @@ fn check_times(checks: &mut Checks, loaded: &Loaded) {
             checks.fail("ended_at", ended_at, format!("not before the last ply at {}", row.ply_at));
         }
         checks.same_or_null("draw_offer", row.draw_offer.map(|d| d.0), None);
+        checks.same_or_null("deadline_at", row.deadline_at, None);
+    } else if let Some(seconds) = row.turn_seconds {
+        // Later only where an outage was given back.
+        let earliest = row.ply_at + TimeDelta::seconds(seconds.into());
+        if row.deadline_at.is_none_or(|deadline| deadline < earliest) {
+            checks.fail("deadline_at", or_null(row.deadline_at), format!("not before {earliest}"));
+        }
+    } else {
         checks.same_or_null("deadline_at", row.deadline_at, None);
     }
 }

@@ -91,6 +91,11 @@ pub async fn verify(options: PgConnectOptions, workers: usize, report: Report) -
             report.tell(vec![stray(&row)]).await?;
         }
     }
+    for game_id in audit::unwatched(&mut conn).await? {
+        let mut checks = Checks::new("games", game_id.to_string());
+        checks.fail("check_at", "null", "an instant: the game runs");
+        report.tell(checks.take()).await?;
+    }
     check_ranks(&mut conn, &report).await?;
     Ok(counts)
 }

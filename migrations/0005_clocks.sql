@@ -1,0 +1,21 @@
+-- Time: who keeps it, and what it closes.
+
+-- An instance writes its row every few seconds. If none is fresh, no instance was there to take moves, and the time
+-- since the newest beat is given back to every running deadline, once.
+create table instances (
+    instance_id uuid constraint instances_pkey primary key,
+    beat_at timestamptz not null
+)
+with (fillfactor = 50);
+
+-- The computer's players are known by their ids, and so are their levels.
+alter table games drop column first_cpu_level;
+alter table games drop column second_cpu_level;
+
+-- Since when a table has waited for its second seat; it closes after a day. Null where both are taken.
+alter table tables add column waits_since timestamptz default date_trunc('milliseconds', clock_timestamp());
+update tables set waits_since = case when following_id is null then created_at end;
+create index tables_waiting on tables (waits_since) where following_id is null and closed_at is null;
+
+-- Games that began before anybody kept the time are looked at once.
+update games set check_at = date_trunc('milliseconds', clock_timestamp()) where status = 'playing';

@@ -1,0 +1,148 @@
+//! The computer's thoughts: few threads of low priority, and two queues, so that games come before analyses and
+//! neither slows a move that somebody posts.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use hasami_engine::{Found, Level};
+use hasami_rules::{Game, GameOptions, Move, Position};
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+
+/// Games waiting for the computer's ply, at most.
+const GAMES: usize = 10_000;
+/// Analyses waiting, at most.
+const ANALYSES: usize = 32;
+/// How much less of a core a thought gets than a request: the weight of niceness 10 is about a tenth.
+const NICENESS: i32 = 10;
+
+/// What to look for the best move in.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A game, with its history.
+    Game(Game),
+    /// A position without one.
+    Position(Position, GameOptions),
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Queues {
+    games: VecDeque<Job>,
+    analyses: VecDeque<Job>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    queues: Mutex<Queues>,
+    more: Condvar,
+}
+
+/// The way to the threads, which live as long as anybody has it.
+#[derive(Clone)]
+pub struct Thinker(Arc<Owner>);
+
+struct Owner(Arc<Shared>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.queues.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.0.more.notify_all();
+    }
+}
+
+impl std::fmt::Debug for Thinker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Thinker")
+    }
+}
+
+impl Thinker {
+    /// Starts so many threads.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(threads: usize) -> Result<Self> {
+        let shared = Arc::new(Shared::default());
+        for _ in 0..threads {
+            let shared = shared.clone();
+            std::thread::Builder::new()
+                .name("thinker".to_owned())
+                .spawn(move || work(&shared))
+                .map_err(|e| Error::Internal(format!("no thread for the computer: {e}")))?;
+        }
+        Ok(Self(Arc::new(Owner(shared))))
+    }
+
+    /// The move that a level plays.
+    ///
+    /// # Errors
+    /// `Overloaded`; `Internal` where the game is over.
+    pub async fn choose(&self, game: Game, level: Level) -> Result<Move> {
+        let found = self.ask(|q| (&mut q.games, GAMES), move || hasami_engine::choose(&game, level)).await?;
+        found.ok_or_else(|| Error::Internal("the computer was asked about a game that is over".to_owned()))
+    }
+
+    /// The best move that a search of so many nodes finds; `None` where the game is over.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub async fn analyse(&self, subject: Subject, nodes: u64) -> Result<Option<Found>> {
+        let search = move || match &subject {
+            Subject::Game(game) => hasami_engine::search(game, nodes),
+            Subject::Position(position, options) => hasami_engine::search_position(position, *options, nodes),
+        };
+        self.ask(|q| (&mut q.analyses, ANALYSES), search).await
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        queue: fn(&mut Queues) -> (&mut VecDeque<Job>, usize),
+        think: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let (reply, thought) = oneshot::channel();
+        {
+            let mut queues = self.0.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            let (queue, limit) = queue(&mut queues);
+            if queue.len() >= limit {
+                return Err(Error::Overloaded);
+            }
+            queue.push_back(Box::new(move || {
+                // Nobody may wait any more.
+                if !reply.is_closed() {
+                    drop(reply.send(think()));
+                }
+            }));
+        }
+        self.0.0.more.notify_one();
+        thought.await.map_err(|_| Error::Internal("the computer stopped thinking".to_owned()))
+    }
+}
+
+fn work(shared: &Shared) {
+    // Of this thread alone; where it is refused, thoughts are as urgent as requests.
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::debug!(%error, "the computer's threads keep their priority");
+    }
+    loop {
+        let job = {
+            let mut queues = shared.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                if let Some(job) = queues.games.pop_front().or_else(|| queues.analyses.pop_front()) {
+                    break job;
+                }
+                if queues.closed {
+                    return;
+                }
+                queues = shared.more.wait(queues).unwrap_or_else(PoisonError::into_inner);
+            }
+        };
+        // A search that panics takes its answer along; the thread stays.
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
+            tracing::error!("a search panicked");
+        }
+    }
+}
