@@ -4,6 +4,7 @@ pub mod export;
 pub mod fill;
 pub mod import;
 pub mod load;
+pub mod matches;
 pub mod migrate;
 pub mod openapi;
 pub mod postgres;

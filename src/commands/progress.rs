@@ -19,22 +19,29 @@ const LINE: Duration = Duration::from_secs(5);
 /// A bar or lines.
 pub struct Shown {
     what: &'static str,
+    /// What is counted.
+    unit: &'static str,
     progress: Arc<Progress>,
     bar: Option<ProgressBar>,
     logged: Instant,
 }
 
 impl Shown {
-    /// Begins to show.
+    /// Begins to show. Rows are counted.
     pub fn new(what: &'static str, progress: Arc<Progress>) -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
-            let style =
-                ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} rows, {per_sec}, {eta} left");
-            let bar = ProgressBar::new(0).with_message(what);
+        let bar = io::stderr().is_terminal().then(|| ProgressBar::new(0).with_message(what));
+        Self { what, unit: "", progress, bar, logged: Instant::now() }.counting("rows")
+    }
+
+    /// Something else is counted.
+    pub fn counting(self, unit: &'static str) -> Self {
+        if let Some(bar) = &self.bar {
+            let template =
+                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left");
+            let style = ProgressStyle::with_template(&template);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        Self { what, progress, bar, logged: Instant::now() }
+        }
+        Self { unit, ..self }
     }
 
     fn show(&mut self) {
@@ -46,7 +53,7 @@ impl Shown {
             }
             None if self.logged.elapsed() >= LINE => {
                 self.logged = Instant::now();
-                tracing::info!("{}: {done} of {total} rows", self.what);
+                tracing::info!("{}: {done} of {total} {}", self.what, self.unit);
             }
             None => {}
         }
