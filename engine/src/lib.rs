@@ -31,6 +31,7 @@ mod captures;
 mod chance;
 mod eval;
 mod level;
+mod node;
 mod order;
 mod root;
 #[cfg(test)]

@@ -40,3 +40,25 @@ pub(crate) const WON: i32 = 30_000;
 pub(crate) const DECIDED: i32 = WON - 200;
 /// Nobody is better.
 pub(crate) const DRAW: i32 = 0;
+
+/// A decided value counts from the root in the tree, and from its own position in the table.
+pub(crate) const fn to_here(value: i32, ply: usize) -> i32 {
+    if value >= DECIDED {
+        value + ply as i32
+    } else if value <= -DECIDED {
+        value - ply as i32
+    } else {
+        value
+    }
+}
+
+/// [`to_here`] the other way.
+pub(crate) const fn from_here(value: i32, ply: usize) -> i32 {
+    if value >= DECIDED {
+        value - ply as i32
+    } else if value <= -DECIDED {
+        value + ply as i32
+    } else {
+        value
+    }
+}

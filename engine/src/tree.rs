@@ -4,12 +4,12 @@
 
 use hasami_rules::Position;
 
-use crate::bits;
 use crate::eval::{self, MARGIN, Material};
-use crate::order::{List, Memory, Packed, Picker, pack, unpack};
+use crate::node::Node;
+use crate::order::{List, Memory, Packed, Picker, pack};
 use crate::root::Root;
 use crate::scene::Scene;
-use crate::score::{DECIDED, DRAW, WON};
+use crate::score::{DECIDED, DRAW, WON, from_here, to_here};
 use crate::table::{Bound, Known, Table};
 
 /// Plies from the root, at most. The search for captures ends by itself long before: sixteen pieces can fall.
@@ -18,50 +18,6 @@ pub const PLIES: usize = 96;
 pub const DEPTH: i32 = 60;
 /// Quiet moves that were tried at a node, as far as history wants to know.
 const TRIED: usize = 48;
-
-/// A position in the tree.
-#[derive(Clone, Copy)]
-pub struct Node {
-    position: Position,
-    /// The pieces of the side to move, and how many they are.
-    own: u128,
-    own_count: usize,
-    theirs: u128,
-    their_count: usize,
-}
-
-impl Node {
-    fn new(position: Position) -> Self {
-        let board = position.board();
-        let (own, theirs) = (board.pieces(position.side()), board.pieces(position.side().other()));
-        Self {
-            position,
-            own: own.bits(),
-            own_count: usize::from(own.len()),
-            theirs: theirs.bits(),
-            their_count: usize::from(theirs.len()),
-        }
-    }
-
-    /// After a legal move.
-    #[inline]
-    fn play(&self, mv: Packed) -> Self {
-        let (position, captured) = self.position.play_unchecked(unpack(mv));
-        let board = position.board();
-        Self {
-            position,
-            own: board.pieces(position.side()).bits(),
-            own_count: self.their_count - if captured.is_empty() { 0 } else { usize::from(captured.len()) },
-            theirs: board.pieces(position.side().other()).bits(),
-            their_count: self.own_count,
-        }
-    }
-
-    #[inline]
-    const fn can_move(&self) -> bool {
-        bits::neighbours(self.own) & !(self.own | self.theirs) != 0
-    }
-}
 
 /// Which part of the tree a node is in.
 #[derive(Clone, Copy)]
@@ -392,27 +348,5 @@ impl<'r> Tree<'r> {
             }
         }
         Ok(best)
-    }
-}
-
-/// A decided value counts from the root in the tree, and from its own position in the table.
-const fn to_here(value: i32, ply: usize) -> i32 {
-    if value >= DECIDED {
-        value + ply as i32
-    } else if value <= -DECIDED {
-        value - ply as i32
-    } else {
-        value
-    }
-}
-
-/// [`to_here`] the other way.
-const fn from_here(value: i32, ply: usize) -> i32 {
-    if value >= DECIDED {
-        value - ply as i32
-    } else if value <= -DECIDED {
-        value + ply as i32
-    } else {
-        value
     }
 }

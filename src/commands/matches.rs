@@ -222,11 +222,9 @@ fn opening(options: GameOptions, seed: u64) -> Game {
         let mut game = Game::new(options);
         for _ in 0..6 {
             state = mixed(state);
-            let count = game.position().legal_moves().count();
-            let mv = game.position().legal_moves().nth((state % count as u64) as usize);
-            if let Some(mv) = mv {
-                drop(game.play(mv));
-            }
+            let moves: Vec<Move> = game.position().legal_moves().collect();
+            // So early no game has ended, and each side has dozens of moves.
+            game.play(moves[(state % moves.len() as u64) as usize]).unwrap_or_default();
         }
         let position = game.position();
         let even = Side::ALL.into_iter().all(|side| game.captured_by(side) == 0);
