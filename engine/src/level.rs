@@ -94,3 +94,52 @@ fn others(root: &Root, best: Move, worse: i32) -> Vec<Move> {
     let near = rated.into_iter().filter(|(_, value)| *value > -DECIDED && *value >= highest - worse);
     near.map(|(mv, _)| unpack(mv)).filter(|mv| *mv != best).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use hasami_rules::GameOptions;
+
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn there_are_eight_levels() {
+        assert_eq!(Level::ALL.map(Level::number), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert!(Level::ALL.iter().all(|level| Level::new(level.number()) == Some(*level)));
+        assert_eq!((Level::new(0), Level::new(9)), (None, None));
+        assert!(Level::ALL.windows(2).all(|pair| pair[0].nodes() < pair[1].nodes()));
+    }
+
+    /// About as many moves as the table says are not the best, and other games have other ones.
+    #[test]
+    fn weaker_moves_are_a_share() {
+        let level = Level::ALL[0];
+        let games = (0..400).map(|seed| samples::game(GameOptions::default(), 8, seed));
+        let weaker = games.filter(|game| {
+            let root = Root::of_game(game).unwrap();
+            let found = deepen(&root, level.nodes(), level.strength().forward).unwrap();
+            choose(game, level) != Some(found.best)
+        });
+        let weaker = weaker.count();
+        assert!((100..200).contains(&weaker), "{weaker} of 400");
+    }
+
+    #[test]
+    fn weaker_moves_do_not_lose_at_once() {
+        let mut weaker = 0;
+        for seed in 0..60 {
+            let game = samples::game(GameOptions::default(), 60, seed);
+            let Some(root) = Root::of_game(&game) else { continue };
+            let win_rule = game.options().win_rule;
+            let best = deepen(&root, 1000, 0).unwrap().best;
+            for mv in others(&root, best, 250) {
+                let after = game.position().play_unchecked(mv).0;
+                let mut answers = after.legal_moves();
+                let lost = answers.any(|mv| after.play_unchecked(mv).0.outcome(win_rule).is_some());
+                assert!(!lost, "{}: {mv}", game.position());
+                weaker += 1;
+            }
+        }
+        assert!(weaker > 100, "{weaker}");
+    }
+}
