@@ -66,19 +66,6 @@ pub const fn neighbours(set: u128) -> u128 {
     ((set << 1) & NOT_A) | ((set >> 1) & NOT_I) | ((set << 9) & BOARD) | (set >> 9)
 }
 
-/// All that is reached from the squares by steps to neighbours inside `within`.
-#[inline]
-pub const fn region(from: u128, within: u128) -> u128 {
-    let mut region = from & within;
-    loop {
-        let grown = region | (neighbours(region) & within);
-        if grown == region {
-            return region;
-        }
-        region = grown;
-    }
-}
-
 /// The squares that touch a square of the set by a corner.
 #[inline]
 pub const fn diagonals(set: u128) -> u128 {

@@ -73,7 +73,7 @@ const CORNER: i32 = -12;
 /// Part of what the opponent could take with the next move: one piece can nearly always be saved.
 const DANGER: i32 = 4;
 /// The most that all but material makes, for a quick look.
-pub const MARGIN: i32 = 240;
+pub const MARGIN: i32 = 200;
 
 /// What the position is worth to the side to move, which has so many pieces against so many.
 #[inline]
@@ -81,7 +81,6 @@ pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -
     let worth = material.worth(own, theirs);
     let mut place = ROOM * (bits::count(scene.reach) - bits::count(scene.their_reach));
     place += CORNER * (bits::count(scene.own & CORNERS) - bits::count(scene.theirs & CORNERS));
-    place += material.forward * (bits::count(scene.own & CENTRE) - bits::count(scene.theirs & CENTRE));
     let hanging = scene.hanging;
     if hanging != 0 {
         let left = own - bits::count(hanging) as usize;
@@ -92,17 +91,17 @@ pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -
             true => hunt(scene.own, scene.theirs, scene.their_reach),
             false => -hunt(scene.theirs, scene.own, scene.reach),
         };
+    } else {
+        place += material.forward * (bits::count(scene.own & CENTRE) - bits::count(scene.theirs & CENTRE));
     }
     worth + place.clamp(-MARGIN, MARGIN)
 }
 
-/// How far the hunt for the last pieces has come: hunters near them, little room to run, and walls around them. Pieces
-/// that touch by their corners make a wall, for nobody moves diagonally.
+/// How far the hunt for the last pieces has come: hunters near them, and little room to run.
 fn hunt(hunters: u128, hunted: u128, room: u128) -> i32 {
     let near = bits::neighbours(hunted) | bits::diagonals(hunted);
     let nearer = near | bits::neighbours(near) | bits::diagonals(near);
-    let walled_in = 72 - bits::count(bits::region(hunted, bits::BOARD & !hunters));
-    3 * bits::count(hunters & near) + bits::count(hunters & nearer) + 3 * walled_in - bits::count(room)
+    4 * bits::count(hunters & near) + 2 * bits::count(hunters & nearer) - bits::count(room)
 }
 
 #[cfg(test)]
