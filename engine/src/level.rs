@@ -30,10 +30,10 @@ const STRENGTHS: [Strength; 8] = [
     Strength { nodes: 250, weaker: 40, worse: 250, forward: 20 },
     Strength { nodes: 500, weaker: 20, worse: 150, forward: 20 },
     Strength { nodes: 1_200, weaker: 10, worse: 120, forward: 20 },
-    Strength { nodes: 4_000, weaker: 6, worse: 100, forward: 20 },
-    Strength { nodes: 12_000, weaker: 4, worse: 90, forward: 18 },
-    Strength { nodes: 40_000, weaker: 3, worse: 80, forward: 15 },
-    Strength { nodes: 150_000, weaker: 2, worse: 80, forward: 12 },
+    Strength { nodes: 4_000, weaker: 7, worse: 100, forward: 20 },
+    Strength { nodes: 12_000, weaker: 5, worse: 90, forward: 18 },
+    Strength { nodes: 40_000, weaker: 4, worse: 80, forward: 15 },
+    Strength { nodes: 150_000, weaker: 1, worse: 80, forward: 9 },
     Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: 0 },
 ];
 
