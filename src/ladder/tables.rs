@@ -256,7 +256,7 @@ pub(super) async fn begin_game(
     let mut before = [None, None];
     if options.rated {
         let players = [next.first, next.second];
-        store::ratings::ensure(conn, options.win_rule, players).await?;
+        store::ratings::ensure(conn, options.win_rule, &players).await?;
         for (before, player) in before.iter_mut().zip(players) {
             let rows = store::ratings::find_all(conn, player).await?;
             *before = rows.iter().find(|r| r.ladder.0 == options.win_rule).map(|r| r.rating_milli);
