@@ -69,6 +69,9 @@ pub enum Error {
     /// No such player.
     #[error("there is no such player")]
     PlayerNotFound,
+    /// The player has no ticket of the queue.
+    #[error("you have no ticket: POST /v1/queue takes one")]
+    TicketNotFound,
     /// Nothing has this address.
     #[error("nothing has this address; /docs lists what there is")]
     NotFound,
@@ -111,6 +114,12 @@ pub enum Error {
     /// This was done before and is done once.
     #[error("{0}")]
     AlreadyDone(&'static str),
+    /// The player has a ticket that asks for something else.
+    #[error("you have a ticket that asks for something else")]
+    AlreadyQueued,
+    /// The ticket found its opponent.
+    #[error("you have been paired: read the ticket for the game")]
+    AlreadyPaired,
     /// The table is closed.
     #[error("this table is closed")]
     TableClosed,
@@ -177,6 +186,7 @@ impl Error {
             Self::GameNotFound => "game_not_found",
             Self::TableNotFound => "table_not_found",
             Self::PlayerNotFound => "player_not_found",
+            Self::TicketNotFound => "ticket_not_found",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::NotAcceptable(_) => "not_acceptable",
@@ -188,6 +198,8 @@ impl Error {
             Self::SeatTaken => "seat_taken",
             Self::NameTaken => "name_taken",
             Self::AlreadyDone(_) => "already_done",
+            Self::AlreadyQueued => "already_queued",
+            Self::AlreadyPaired => "already_paired",
             Self::TableClosed => "table_closed",
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",

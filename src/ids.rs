@@ -54,4 +54,6 @@ id! {
     TableId,
     /// One play-through.
     GameId,
+    /// A player's wait for an opponent.
+    TicketId,
 }

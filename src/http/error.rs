@@ -18,7 +18,11 @@ pub fn status(error: &Error) -> StatusCode {
         Error::MalformedRequest(_) | Error::MalformedMove => StatusCode::BAD_REQUEST,
         Error::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
         Error::NotSeated | Error::Forbidden(_) | Error::DestinationsHidden => StatusCode::FORBIDDEN,
-        Error::GameNotFound | Error::TableNotFound | Error::PlayerNotFound | Error::NotFound => StatusCode::NOT_FOUND,
+        Error::GameNotFound
+        | Error::TableNotFound
+        | Error::PlayerNotFound
+        | Error::TicketNotFound
+        | Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         Error::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
         Error::NotYourTurn { .. }
@@ -28,7 +32,9 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::TooLate(_)
         | Error::SeatTaken
         | Error::NameTaken
-        | Error::AlreadyDone(_) => StatusCode::CONFLICT,
+        | Error::AlreadyDone(_)
+        | Error::AlreadyQueued
+        | Error::AlreadyPaired => StatusCode::CONFLICT,
         Error::TableClosed => StatusCode::GONE,
         Error::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -203,6 +209,11 @@ pub const CODES: &[(&str, &str, &str)] = &[
         "No table has this id, or it is unlisted and you are not seated and gave no join code.",
     ),
     ("player_not_found", "No such player", "Nobody has this username."),
+    (
+        "ticket_not_found",
+        "No ticket",
+        "You have not joined the queue, or it was long ago. `POST /v1/queue` takes a ticket.",
+    ),
     ("not_found", "Nothing here", "No operation has this address. `/docs` lists all."),
     ("method_not_allowed", "Wrong method", "The address exists; the header `allow` lists its methods."),
     ("not_acceptable", "No such form", "The resource has none of the media types in `accept`."),
@@ -218,6 +229,12 @@ pub const CODES: &[(&str, &str, &str)] = &[
     ("seat_taken", "Seats taken", "Both seats have their players."),
     ("name_taken", "Name taken", "Somebody has this username, perhaps in other case. Choose another."),
     ("already_done", "Already done", "This can be done once and was."),
+    (
+        "already_queued",
+        "In the queue already",
+        "You have a ticket that asks for something else: it waits, or was paired and its game runs. `GET /v1/queue` shows it; `DELETE /v1/queue` withdraws one that waits.",
+    ),
+    ("already_paired", "Paired already", "The ticket found its opponent first. `GET /v1/queue` names the game."),
     ("table_closed", "Table closed", "The table is closed for good. Open another."),
     ("payload_too_large", "Body too large", "Send less."),
     ("unsupported_media_type", "Not JSON", "Send bodies with `content-type: application/json`."),

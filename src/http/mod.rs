@@ -9,6 +9,7 @@ mod health;
 mod identity;
 mod leaderboard;
 mod players;
+mod queue;
 mod request;
 mod rules;
 mod tables;
@@ -85,6 +86,9 @@ fn routes(config: &mut ServiceConfig) {
         .service(tables::sit)
         .service(tables::leave_seat)
         .service(tables::ask_next)
+        .service(queue::join_queue)
+        .service(queue::get_ticket)
+        .service(queue::leave_queue)
         .service(games::list_games)
         .service(games::get_game)
         .service(games::play_move)

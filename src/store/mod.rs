@@ -8,6 +8,7 @@ pub mod board;
 pub mod fill;
 pub mod games;
 pub mod players;
+pub mod queue;
 pub mod ranks;
 pub mod ratings;
 pub mod rebuilt;

@@ -68,6 +68,7 @@ impl Fixture {
             all.push(self.app.get_as(&self.host, path).await.text);
         }
         all.push(self.app.get_as(&self.sender, "/v1/me").await.text);
+        all.push(self.app.get_as(&self.sender, "/v1/queue").await.body["code"].to_string());
         all
     }
 }

@@ -19,6 +19,7 @@ mod moves;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
+mod queue;
 mod races;
 mod random;
 mod rated_games;
