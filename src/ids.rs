@@ -56,4 +56,6 @@ id! {
     GameId,
     /// A player's wait for an opponent.
     TicketId,
+    /// An offer to play to a named player.
+    ChallengeId,
 }

@@ -6,10 +6,10 @@ use sqlx::PgPool;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::error::Result;
-use crate::ladder::{queue, ranks};
+use crate::ladder::{challenges, queue, ranks};
 
 /// Works until it is dropped: folds ranks and pairs those who wait every second, and every minute looks for players
-/// whose days on the board are over, and for sessions and tickets that have ended.
+/// whose days on the board are over, and for sessions, tickets and challenges that have ended.
 pub async fn run(pool: PgPool) {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -33,5 +33,6 @@ async fn clean_up(pool: &PgPool) -> Result<()> {
     while ranks::unlist_lapsed(pool).await? > 0 {}
     while ranks::forget_sessions(pool).await? > 0 {}
     while queue::forget_old(pool).await? > 0 {}
+    while challenges::forget_old(pool).await? > 0 {}
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! All HTTP: the route table, and what surrounds it.
 
 mod accept;
+mod challenges;
 mod docs;
 pub mod error;
 mod extract;
@@ -89,6 +90,12 @@ fn routes(config: &mut ServiceConfig) {
         .service(queue::join_queue)
         .service(queue::get_ticket)
         .service(queue::leave_queue)
+        .service(challenges::challenge)
+        .service(challenges::list_challenges)
+        .service(challenges::get_challenge)
+        .service(challenges::accept_challenge)
+        .service(challenges::decline_challenge)
+        .service(challenges::cancel_challenge)
         .service(games::list_games)
         .service(games::get_game)
         .service(games::play_move)

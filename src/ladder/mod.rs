@@ -1,6 +1,7 @@
 //! What can happen: each public function that changes something is one atomic change.
 
 pub mod archive;
+pub mod challenges;
 pub mod games;
 pub mod judge;
 pub mod lane;

@@ -11,7 +11,7 @@ use super::snapshot::patient_options;
 use crate::error::{Error, Result};
 
 /// A relation that lasts. What can be counted again (the buckets and deltas of ranks) is none, nor is what lives for
-/// minutes or days anyhow: logins and tickets of the queue. The games that came of those are here.
+/// minutes or days anyhow: logins, tickets of the queue, challenges. The games that came of those are here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of relations")]
 pub enum Relation {

@@ -5,6 +5,7 @@
 pub mod archive;
 pub mod audit;
 pub mod board;
+pub mod challenges;
 pub mod fill;
 pub mod games;
 pub mod players;

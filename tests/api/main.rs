@@ -5,6 +5,7 @@
 mod addresses;
 mod app;
 mod board;
+mod challenges;
 mod claim_races;
 mod contract;
 mod damage;
