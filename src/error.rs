@@ -69,6 +69,12 @@ pub enum Error {
     /// No such player.
     #[error("there is no such player")]
     PlayerNotFound,
+    /// The player has no ticket of the queue.
+    #[error("you have no ticket: POST /v1/queue takes one")]
+    TicketNotFound,
+    /// No such challenge, or one between others.
+    #[error("there is no such challenge")]
+    ChallengeNotFound,
     /// Nothing has this address.
     #[error("nothing has this address; /docs lists what there is")]
     NotFound,
@@ -114,6 +120,21 @@ pub enum Error {
     /// This was done before and is done once.
     #[error("{0}")]
     AlreadyDone(&'static str),
+    /// The player has a ticket that asks for something else.
+    #[error("you have a ticket that asks for something else")]
+    AlreadyQueued,
+    /// The ticket found its opponent.
+    #[error("you have been paired: read the ticket for the game")]
+    AlreadyPaired,
+    /// A challenge to the same player, with other options, waits for its answer.
+    #[error("you have challenged this player with other options; cancel that challenge first")]
+    ChallengePending,
+    /// The challenge waits for no answer any more.
+    #[error("{0}")]
+    ChallengeOver(&'static str),
+    /// Enough challenges of this player wait for an answer.
+    #[error("{0} of your challenges wait for an answer; cancel one first")]
+    TooManyChallenges(i64),
     /// The table is closed.
     #[error("this table is closed")]
     TableClosed,
@@ -180,6 +201,8 @@ impl Error {
             Self::GameNotFound => "game_not_found",
             Self::TableNotFound => "table_not_found",
             Self::PlayerNotFound => "player_not_found",
+            Self::TicketNotFound => "ticket_not_found",
+            Self::ChallengeNotFound => "challenge_not_found",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::NotAcceptable(_) => "not_acceptable",
@@ -192,6 +215,11 @@ impl Error {
             Self::SeatTaken => "seat_taken",
             Self::NameTaken => "name_taken",
             Self::AlreadyDone(_) => "already_done",
+            Self::AlreadyQueued => "already_queued",
+            Self::AlreadyPaired => "already_paired",
+            Self::ChallengePending => "challenge_pending",
+            Self::ChallengeOver(_) => "challenge_over",
+            Self::TooManyChallenges(_) => "too_many_challenges",
             Self::TableClosed => "table_closed",
             Self::PayloadTooLarge(_) => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",

@@ -54,6 +54,10 @@ id! {
     TableId,
     /// One play-through.
     GameId,
+    /// A player's wait for an opponent.
+    TicketId,
+    /// An offer to play to a named player.
+    ChallengeId,
 }
 
 /// The computer's players have ids that no birth gives: their last byte is the level.

@@ -3,7 +3,7 @@
 use hasami_rules::{GameOptions, MAX_PLIES, WinRule};
 
 /// Who may find a table and its games.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::Type)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "lowercase")]
 pub enum Visibility {
     /// Everybody.
@@ -24,7 +24,7 @@ impl Visibility {
 }
 
 /// What happens to a seat whose player stays away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::Type)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "lowercase")]
 pub enum Absence {
     /// The computer plays for it.
@@ -48,7 +48,7 @@ impl Absence {
 }
 
 /// The options of a table; a game keeps those it began with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TableOptions {
     /// How a game is won, and so the ladder it counts for.
     pub win_rule: WinRule,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use hasami_engine::{Found, Level};
+use hasami_engine::{Found, Level, Score};
 use hasami_rules::{Game, GameOptions, Move, Position};
 use tokio::sync::oneshot;
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// Games waiting for the computer's ply, at most.
 const GAMES: usize = 10_000;
 /// Analyses waiting, at most.
-const ANALYSES: usize = 32;
+const ANALYSES: usize = 16;
 /// How much less of a core a thought gets than a request: the weight of niceness 10 is about a tenth.
 const NICENESS: i32 = 10;
 
@@ -24,6 +24,34 @@ pub enum Subject {
     Game(Game),
     /// A position without one.
     Position(Position, GameOptions),
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Analysis {
+    /// The best move.
+    pub best: Move,
+    /// What the position is worth to the side to move, in hundredths of a piece; `None` where the game is decided.
+    pub score: Option<i16>,
+    /// Plies until it is decided, negative where the side to move loses; `None` where that is not seen.
+    pub decided_in: Option<i16>,
+    /// How the game should go on, beginning with the best move.
+    pub line: Vec<Move>,
+    /// Plies searched in full.
+    pub depth: u8,
+    /// Positions looked at.
+    pub nodes: u64,
+}
+
+impl From<Found> for Analysis {
+    fn from(found: Found) -> Self {
+        let score = match found.score {
+            Score::Pieces(pieces) => Some(pieces),
+            Score::WinIn(_) | Score::LossIn(_) => None,
+        };
+        let Found { best, line, depth, nodes, .. } = found;
+        Self { best, score, decided_in: found.score.mate_in(), line, depth, nodes }
+    }
 }
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -90,12 +118,12 @@ impl Thinker {
     ///
     /// # Errors
     /// `Overloaded`.
-    pub async fn analyse(&self, subject: Subject, nodes: u64) -> Result<Option<Found>> {
+    pub async fn analyse(&self, subject: Subject, nodes: u64) -> Result<Option<Analysis>> {
         let search = move || match &subject {
             Subject::Game(game) => hasami_engine::search(game, nodes),
             Subject::Position(position, options) => hasami_engine::search_position(position, *options, nodes),
         };
-        self.ask(|q| (&mut q.analyses, ANALYSES), search).await
+        Ok(self.ask(|q| (&mut q.analyses, ANALYSES), search).await?.map(Into::into))
     }
 
     async fn ask<T: Send + 'static>(

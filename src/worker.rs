@@ -7,8 +7,8 @@ use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
 use crate::error::Result;
 use crate::ids::GameId;
 use crate::ladder::presence::Presence;
-use crate::ladder::ranks;
 use crate::ladder::sweep::{self, Sweep};
+use crate::ladder::{challenges, queue, ranks};
 
 /// What the worker works with.
 #[derive(Debug)]
@@ -24,8 +24,9 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Works until it is dropped. Twice a second it does what is due in games, every second it writes signs of life
-    /// and folds ranks, and every minute it looks for tables, players and sessions whose time is over.
+    /// Works until it is dropped. Twice a second it does what is due in games; every second it writes signs of life,
+    /// folds ranks and pairs those who wait; and every minute it looks for what is over: tables, days on the board,
+    /// sessions, tickets, challenges.
     pub async fn run(mut self) {
         let mut due = every(sweep::PERIOD);
         let mut second = every(Duration::from_secs(1));
@@ -45,6 +46,7 @@ impl Worker {
                     _ = second.tick() => {
                         tell("write signs of life", presence.write(pool).await);
                         tell("fold ranks", ranks::fold(pool).await.map(|_| ()));
+                        tell("pair those who wait", queue::pair_all(pool).await);
                     }
                     _ = minute.tick() => {
                         tell("close tables", sweep.close_tables().await);
@@ -72,5 +74,9 @@ fn tell(what: &str, done: Result<()>) {
 async fn clean_up(pool: &PgPool) -> Result<()> {
     while ranks::unlist_lapsed(pool).await? > 0 {}
     while ranks::forget_sessions(pool).await? > 0 {}
+    while queue::forget_old(pool).await? > 0 {}
+    while challenges::forget_old(pool).await? > 0 {}
+    while queue::forget_old(pool).await? > 0 {}
+    while challenges::forget_old(pool).await? > 0 {}
     Ok(())
 }

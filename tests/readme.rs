@@ -126,6 +126,9 @@ fn the_walk_leads_to_a_rated_end() {
     assert_eq!(lines.iter().filter(|line| **line == LINE).count(), 1, "the history as one line");
     let history = answers.iter().find(|answer| answer["items"][6]["move"] == "g4g5").unwrap();
     assert_eq!(history["items"][6]["captured"], json!(["d5", "e5", "f5"]));
+    for status in ["paired", "accepted"] {
+        assert!(answers.iter().any(|a| a["status"] == status && a["game_id"].is_string()), "{status}: {said}");
+    }
     assert!(answers.iter().any(|answer| answer["items"][0]["change_milli"] == 20_000), "the ledger: {said}");
     assert!(
         answers.iter().any(|answer| answer["ladder"] == "lead3" && answer["items"] == json!([])),

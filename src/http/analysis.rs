@@ -2,7 +2,6 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use hasami_engine::Score;
 use hasami_rules::{GameOptions, MAX_PLIES, Position};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -110,14 +109,25 @@ pub async fn analyse(service: Data<Service>, body: Body<Analyse>) -> Result<Http
         }
     };
     let found = service.thinker.analyse(subject, nodes).await?;
-    let score = found.as_ref().map(|f| f.score);
-    Ok(HttpResponse::Ok().json(AnalysisView {
-        position: position.to_string(),
-        best_move: found.as_ref().map(|f| f.best.to_string()),
-        score: score.and_then(|score| if let Score::Pieces(pieces) = score { Some(pieces) } else { None }),
-        decided_in: score.and_then(Score::mate_in),
-        line: found.iter().flat_map(|f| &f.line).map(ToString::to_string).collect(),
-        depth: found.as_ref().map_or(0, |f| f.depth),
-        nodes: found.as_ref().map_or(0, |f| f.nodes),
+    let position = position.to_string();
+    Ok(HttpResponse::Ok().json(match found {
+        Some(found) => AnalysisView {
+            position,
+            best_move: Some(found.best.to_string()),
+            score: found.score,
+            decided_in: found.decided_in,
+            line: found.line.iter().map(ToString::to_string).collect(),
+            depth: found.depth,
+            nodes: found.nodes,
+        },
+        None => AnalysisView {
+            position,
+            best_move: None,
+            score: None,
+            decided_in: None,
+            line: Vec::new(),
+            depth: 0,
+            nodes: 0,
+        },
     }))
 }

@@ -20,6 +20,7 @@ const DESCRIPTION: &str = "Play rated Hasami Shogi over HTTP.
 
 Enter as a guest (`POST /v1/guests`) or register, open a table (`POST /v1/tables`), let the opponent sit down
 (`POST /v1/tables/{table_id}/seat`), and post moves (`POST /v1/games/{game_id}/moves`) until the game is `finished`.
+Or be paired with somebody of about your rating (`POST /v1/queue`), or challenge a named player (`POST /v1/challenges`).
 
 * A move names the ply that it becomes, so repeating it after a lost answer is always safe.
 * Every answer of 400 and above is a problem document with a stable `code`; `/problems/{code}` explains each.

@@ -18,7 +18,12 @@ pub fn status(error: &Error) -> StatusCode {
         Error::MalformedRequest(_) | Error::MalformedMove => StatusCode::BAD_REQUEST,
         Error::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
         Error::NotSeated | Error::Forbidden(_) | Error::DestinationsHidden => StatusCode::FORBIDDEN,
-        Error::GameNotFound | Error::TableNotFound | Error::PlayerNotFound | Error::NotFound => StatusCode::NOT_FOUND,
+        Error::GameNotFound
+        | Error::TableNotFound
+        | Error::PlayerNotFound
+        | Error::TicketNotFound
+        | Error::ChallengeNotFound
+        | Error::NotFound => StatusCode::NOT_FOUND,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         Error::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
         Error::NotYourTurn { .. }
@@ -29,7 +34,12 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::TooLate(_)
         | Error::SeatTaken
         | Error::NameTaken
-        | Error::AlreadyDone(_) => StatusCode::CONFLICT,
+        | Error::AlreadyDone(_)
+        | Error::AlreadyQueued
+        | Error::AlreadyPaired
+        | Error::ChallengePending
+        | Error::ChallengeOver(_)
+        | Error::TooManyChallenges(_) => StatusCode::CONFLICT,
         Error::TableClosed => StatusCode::GONE,
         Error::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -204,6 +214,16 @@ pub const CODES: &[(&str, &str, &str)] = &[
         "No table has this id, or it is unlisted and you are not seated and gave no join code.",
     ),
     ("player_not_found", "No such player", "Nobody has this username."),
+    (
+        "ticket_not_found",
+        "No ticket",
+        "You have not joined the queue, or it was long ago. `POST /v1/queue` takes a ticket.",
+    ),
+    (
+        "challenge_not_found",
+        "No such challenge",
+        "No challenge has this id, or it was long ago, or it is between others.",
+    ),
     ("not_found", "Nothing here", "No operation has this address. `/docs` lists all."),
     ("method_not_allowed", "Wrong method", "The address exists; the header `allow` lists its methods."),
     ("not_acceptable", "No such form", "The resource has none of the media types in `accept`."),
@@ -224,6 +244,27 @@ pub const CODES: &[(&str, &str, &str)] = &[
     ("seat_taken", "Seats taken", "Both seats have their players."),
     ("name_taken", "Name taken", "Somebody has this username, perhaps in other case. Choose another."),
     ("already_done", "Already done", "This can be done once and was."),
+    (
+        "already_queued",
+        "In the queue already",
+        "You have a ticket that asks for something else: it waits, or was paired and its game runs. `GET /v1/queue` shows it; `DELETE /v1/queue` withdraws one that waits.",
+    ),
+    ("already_paired", "Paired already", "The ticket found its opponent first. `GET /v1/queue` names the game."),
+    (
+        "challenge_pending",
+        "Challenged already",
+        "A challenge of yours to the same player, with other options, waits for its answer. Cancel it, or wait.",
+    ),
+    (
+        "challenge_over",
+        "Challenge over",
+        "The challenge was answered in another way, cancelled, or has expired; `detail` says which. Make another.",
+    ),
+    (
+        "too_many_challenges",
+        "Too many challenges",
+        "Too many of your challenges wait for an answer. Cancel some, or wait.",
+    ),
     ("table_closed", "Table closed", "The table is closed for good. Open another."),
     ("payload_too_large", "Body too large", "Send less."),
     ("unsupported_media_type", "Not JSON", "Send bodies with `content-type: application/json`."),

@@ -2,6 +2,7 @@
 
 mod accept;
 mod analysis;
+mod challenges;
 mod docs;
 mod endings;
 pub mod error;
@@ -11,6 +12,7 @@ mod health;
 mod identity;
 mod leaderboard;
 mod players;
+mod queue;
 mod request;
 mod rules;
 mod tables;
@@ -105,6 +107,15 @@ fn routes(config: &mut ServiceConfig) {
         .service(tables::sit)
         .service(tables::leave_seat)
         .service(tables::ask_next)
+        .service(queue::join_queue)
+        .service(queue::get_ticket)
+        .service(queue::leave_queue)
+        .service(challenges::challenge)
+        .service(challenges::list_challenges)
+        .service(challenges::get_challenge)
+        .service(challenges::accept_challenge)
+        .service(challenges::decline_challenge)
+        .service(challenges::cancel_challenge)
         .service(games::list_games)
         .service(games::get_game)
         .service(games::get_history)

@@ -103,6 +103,8 @@ macro_rules! options_body {
     };
 }
 
+pub(super) use options_body;
+
 options_body! {
     /// A new table: its options, each with a default, and whether its host sits down.
     #[schema(example = json!({ "win_rule": "capture5", "rated": true, "move_limit": 300 }))]

@@ -78,6 +78,8 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words! {
     /// What is behind a player: `guest` without an account, `human`, `bot`, or the service's own `cpu`.
     KindView = PlayerKind { Guest, Human, Bot, Cpu }

@@ -297,6 +297,31 @@ async fn begin_next(conn: &mut PgConnection, table_id: TableId, table: &TableRow
     begin_game(conn, table_id, &table.options(), next).await
 }
 
+/// Opens a table for two who found each other and begins its first game. `first` counts as who sat first.
+///
+/// # Errors
+/// The database's.
+pub(super) async fn seat_both(
+    conn: &mut PgConnection,
+    first: PlayerId,
+    second: PlayerId,
+    options: &TableOptions,
+) -> Result<(TableId, GameId)> {
+    let (table_id, game_id) = (TableId::new(), GameId::new());
+    let code = join_code(options)?;
+    store::tables::insert(conn, table_id, first, options, code.as_deref()).await?;
+    let seats = Seats {
+        leading: Some(first),
+        following: Some(second),
+        leading_wants_next: false,
+        following_wants_next: false,
+        closed: false,
+    };
+    store::tables::set_seats(conn, table_id, seats).await?;
+    begin_game(conn, table_id, options, NextGame { game_id, number: 1, first, second, rerun_of: None }).await?;
+    Ok((table_id, game_id))
+}
+
 /// What is particular to a table's next game.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextGame {
@@ -323,7 +348,7 @@ pub(super) async fn begin_game(
     let mut before = [None, None];
     if options.rated {
         let players = [next.first, next.second];
-        store::ratings::ensure(conn, options.win_rule, players).await?;
+        store::ratings::ensure(conn, options.win_rule, &players).await?;
         for (before, player) in before.iter_mut().zip(players) {
             let rows = store::ratings::find_all(conn, player).await?;
             *before = rows.iter().find(|r| r.ladder.0 == options.win_rule).map(|r| r.rating_milli);

@@ -10,7 +10,8 @@ use sqlx::{Connection as _, PgConnection};
 use super::snapshot::patient_options;
 use crate::error::{Error, Result};
 
-/// A relation that lasts. What can be counted again (the buckets and deltas of ranks) and logins are none.
+/// A relation that lasts. What can be counted again (the buckets and deltas of ranks) is none, nor is what lives for
+/// minutes or days anyhow: logins, tickets of the queue, challenges. The games that came of those are here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of relations")]
 pub enum Relation {

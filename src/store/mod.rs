@@ -5,11 +5,13 @@
 pub mod archive;
 pub mod audit;
 pub mod board;
+pub mod challenges;
 pub mod clocks;
 pub mod fill;
 pub mod games;
 pub mod listings;
 pub mod players;
+pub mod queue;
 pub mod ranks;
 pub mod ratings;
 pub mod rebuilt;

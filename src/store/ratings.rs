@@ -36,14 +36,14 @@ impl RatingRow {
     }
 }
 
-/// Gives both players a row in a ladder, where they have none yet. In the order of ids, as every lock is.
+/// Gives players a row in a ladder, where they have none yet. In the order of ids, as every lock is.
 ///
 /// The players who get one are held, so that whoever changes a name or a kind comes before these copies are made,
 /// or finds them.
 ///
 /// # Errors
 /// The database's.
-pub async fn ensure(conn: &mut PgConnection, ladder: WinRule, players: [PlayerId; 2]) -> Result<()> {
+pub async fn ensure(conn: &mut PgConnection, ladder: WinRule, players: &[PlayerId]) -> Result<()> {
     sqlx::query!(
         "insert into ratings (player_id, ladder, username, kind)
          select player_id, $1, username, kind from players p
@@ -51,7 +51,7 @@ pub async fn ensure(conn: &mut PgConnection, ladder: WinRule, players: [PlayerId
          order by player_id for share
          on conflict on constraint ratings_pkey do nothing",
         ladder.as_str(),
-        &players as &[PlayerId],
+        players as &[PlayerId],
     )
     .execute(conn)
     .await?;

@@ -18,7 +18,7 @@ use sqlx::{Connection as _, PgConnection};
 
 use crate::openapi::check_answer;
 
-const SECRET: &[u8] = b"a secret that only the tests know of";
+pub const SECRET: &[u8] = b"a secret that only the tests know of";
 
 /// One throw-away cluster for all tests. It lives as long as this process: the program that holds it ends with its
 /// standard input, whatever ends us.

@@ -67,7 +67,10 @@ impl Fixture {
         for path in ["/v1/tables", "/v1/games", "/v1/me", &table, &game, &moves, "/v1/players/ana", "/v1/players/eva"] {
             all.push(self.app.get_as(&self.host, path).await.text);
         }
-        all.push(self.app.get_as(&self.sender, "/v1/me").await.text);
+        for path in ["/v1/me", "/v1/challenges"] {
+            all.push(self.app.get_as(&self.sender, path).await.text);
+        }
+        all.push(self.app.get_as(&self.sender, "/v1/queue").await.body["code"].to_string());
         all
     }
 }

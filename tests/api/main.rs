@@ -6,6 +6,7 @@ mod addresses;
 mod analysis;
 mod app;
 mod board;
+mod challenges;
 mod claim_races;
 mod clocks;
 mod computer;
@@ -23,6 +24,7 @@ mod moves;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
+mod queue;
 mod races;
 mod random;
 mod rated_games;
