@@ -11,6 +11,7 @@ use super::games::GamePath;
 use super::views::GameView;
 use crate::error::{Error, Result};
 use crate::ladder::games::{self, DrawAction};
+use crate::ladder::presence::Sign;
 
 /// Resign
 ///
@@ -113,5 +114,8 @@ pub async fn draw(
 ) -> Result<HttpResponse> {
     let game_id = from_path(&path, Error::GameNotFound)?;
     let game = games::draw(&service.pool, game_id, auth.player(), body.0.action.into()).await?;
+    if let Some(sign) = Sign::of(&game.row, auth.player()) {
+        service.presence.note(sign);
+    }
     Ok(HttpResponse::Ok().json(GameView::from(&game)))
 }

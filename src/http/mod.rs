@@ -12,6 +12,7 @@ mod health;
 mod identity;
 mod leaderboard;
 mod players;
+mod policy;
 mod queue;
 mod request;
 mod rules;
@@ -126,7 +127,7 @@ fn routes(config: &mut ServiceConfig) {
         .service(leaderboard::list_ladders)
         .service(leaderboard::get_leaderboard)
         .service(leaderboard::get_leaderboard_around)
-        .service(leaderboard::get_rating_policy)
+        .service(policy::get_rating_policy)
         .service(players::get_player)
         .service(players::get_rating_history)
         .service(players::list_player_games)

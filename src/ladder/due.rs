@@ -10,7 +10,7 @@ use crate::options::{Absence, TableOptions};
 use crate::store::clocks::Clock;
 
 /// A running game without a ply for so long is over.
-const IDLE: TimeDelta = TimeDelta::days(7);
+pub const IDLE: TimeDelta = TimeDelta::days(7);
 /// A first move that is never made aborts the game: plies 1 and 2.
 const FIRST_MOVES: i16 = 2;
 /// A game where somebody may become due at once with the next ply is looked at this often, however long that ply takes.

@@ -25,10 +25,10 @@ const CHECKED: i64 = 1000;
 const ENDINGS: usize = 6;
 /// For so long a game is left to the instance that lets the computer think about it.
 const LEASE: TimeDelta = TimeDelta::seconds(5);
-/// Instances beat this often,
+/// Instances beat this often.
 const BEAT: TimeDelta = TimeDelta::seconds(2);
-/// and are fresh for so long. A shorter outage is not given back.
-const FRESH: TimeDelta = TimeDelta::seconds(6);
+/// An instance that beat so long ago may still be there. A shorter outage is not given back.
+pub const FRESH: TimeDelta = TimeDelta::seconds(6);
 /// How well the computer plays for somebody who is absent.
 const STAND_IN: u8 = 5;
 
