@@ -1,5 +1,7 @@
 //! A finished game becomes a result, two ledger rows, new ratings, and perhaps a rerun: one transaction.
 
+use std::collections::{HashMap, HashSet};
+
 use chrono::{DateTime, Utc};
 use hasami_rules::{Outcome, Side, Termination, WinRule};
 use sqlx::PgConnection;
@@ -8,13 +10,14 @@ use super::log;
 use super::replay::Loaded;
 use super::tables;
 use crate::elo::{self, Change, Entrant, Score};
-use crate::error::Result;
-use crate::ids::GameId;
+use crate::error::{Error, Result};
+use crate::ids::{GameId, PlayerId};
 use crate::player::PlayerKind;
 use crate::store;
 use crate::store::games::{Finish, GameStatus};
 use crate::store::ranks::Delta;
-use crate::store::ratings::{Entry, NewLedgerRow, RatingRow};
+use crate::store::ratings::{Entry, NewLedgerRow, Pair, RatingRow};
+use crate::store::tables::GameEnd;
 
 /// How a game ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,54 +64,80 @@ impl Ending {
     }
 }
 
-/// Ends a game that was read at ply `ply_before`, with all that follows. The game as it then stands; `None` where
-/// somebody was faster, and nothing was changed.
-///
-/// Locks are taken in the order ratings (by player id), game, table.
+/// A game to be ended, as it was read at ply `ply_before`, or with one ply more.
+#[derive(Debug, Clone)]
+pub struct ToEnd {
+    /// The game, its last ply made.
+    pub loaded: Loaded,
+    /// Plies made when it was read.
+    pub ply_before: u16,
+    /// How it ends.
+    pub ending: Ending,
+}
+
+/// Ends a game, with all that follows. The game as it then stands; `None` where somebody was faster, and nothing was
+/// changed.
 ///
 /// # Errors
 /// The database's.
 pub async fn finish(
     conn: &mut PgConnection,
-    mut loaded: Loaded,
+    loaded: Loaded,
     ply_before: u16,
     ending: Ending,
 ) -> Result<Option<Loaded>> {
-    let settled = match rated_score(&loaded, ending) {
-        Some(score) => Some(rate(conn, &loaded, score, ending.at).await?),
-        None => None,
-    };
-    let row = &mut loaded.row;
-    row.status = ending.status();
-    row.winner = ending.outcome.and_then(Outcome::winner).map(store::Word);
-    row.termination = Some(store::Word(ending.termination));
-    row.ended_at = Some(ending.at);
-    row.draw_offer = None;
-    row.deadline_at = None;
-    if let Some(settled) = &settled {
-        [row.first_before_milli, row.second_before_milli] = settled.each_ref().map(|s| Some(s.before.rating_milli));
-        [row.first_after_milli, row.second_after_milli] = settled.each_ref().map(|s| Some(s.after.rating_milli));
-    }
-    let rerun = is_played_again(&loaded, ending).then(GameId::new);
-    loaded.row.rerun = rerun;
+    Ok(finish_many(conn, vec![ToEnd { loaded, ply_before, ending }]).await?.pop())
+}
 
-    if !store::games::finish(conn, &finish_row(&loaded, ply_before, ending)).await? {
-        return Ok(None);
+/// Ends games, with all that follows; those that were ended, as they then stand. No player and no table may be among
+/// them twice: each rating is read once.
+///
+/// Locks are taken in the order ratings (by player id), games, tables.
+///
+/// # Errors
+/// The database's.
+pub async fn finish_many(conn: &mut PgConnection, ends: Vec<ToEnd>) -> Result<Vec<Loaded>> {
+    let mut settled = rate(conn, &ends).await?;
+    let mut rows = Vec::with_capacity(ends.len());
+    let mut ends = ends;
+    for end in &mut ends {
+        let row = &mut end.loaded.row;
+        row.status = end.ending.status();
+        row.winner = end.ending.outcome.and_then(Outcome::winner).map(store::Word);
+        row.termination = Some(store::Word(end.ending.termination));
+        row.ended_at = Some(end.ending.at);
+        row.draw_offer = None;
+        row.deadline_at = None;
+        if let Some(settled) = settled.get(&row.game_id) {
+            [row.first_before_milli, row.second_before_milli] = settled.each_ref().map(|s| Some(s.before.rating_milli));
+            [row.first_after_milli, row.second_after_milli] = settled.each_ref().map(|s| Some(s.after.rating_milli));
+        }
+        end.loaded.row.rerun = is_played_again(&end.loaded, end.ending).then(GameId::new);
+        rows.push(finish_row(end));
     }
-    if let Some(settled) = &settled {
-        write(conn, &loaded, settled, ending.at).await?;
+    let ended: HashSet<GameId> = store::games::finish_many(conn, &rows).await?.into_iter().collect();
+    ends.retain(|end| ended.contains(&end.loaded.row.game_id));
+    settled.retain(|game_id, _| ended.contains(game_id));
+    write(conn, &settled).await?;
+    let freed: Vec<GameEnd> = ends.iter().map(freed).collect();
+    store::tables::end_games(conn, &freed).await?;
+    for ToEnd { loaded, .. } in &ends {
+        let row = &loaded.row;
+        if let Some(rerun) = row.rerun {
+            let (first, second) =
+                if row.alternate_first { (row.second_id, row.first_id) } else { (row.first_id, row.second_id) };
+            let next =
+                tables::NextGame { game_id: rerun, number: row.number + 1, first, second, rerun_of: Some(row.game_id) };
+            tables::begin_game(conn, row.table_id, &row.options(), next).await?;
+        }
     }
-    let row = &loaded.row;
-    let moved_first = (ending.status() == GameStatus::Finished).then_some(row.first_id);
-    store::tables::end_game(conn, row.table_id, row.game_id, moved_first).await?;
-    if let Some(rerun) = rerun {
-        let (first, second) =
-            if row.alternate_first { (row.second_id, row.first_id) } else { (row.first_id, row.second_id) };
-        let next =
-            tables::NextGame { game_id: rerun, number: row.number + 1, first, second, rerun_of: Some(row.game_id) };
-        tables::begin_game(conn, row.table_id, &row.options(), next).await?;
-    }
-    Ok(Some(loaded))
+    Ok(ends.into_iter().map(|end| end.loaded).collect())
+}
+
+fn freed(end: &ToEnd) -> GameEnd {
+    let row = &end.loaded.row;
+    let moved_first = (end.ending.status() == GameStatus::Finished).then_some(row.first_id);
+    GameEnd { table_id: row.table_id, game_id: row.game_id, moved_first }
 }
 
 /// Whether a rerun follows: after a repetition draw, unless neither player showed a sign of life.
@@ -118,9 +147,10 @@ pub(super) fn is_played_again(loaded: &Loaded, ending: Ending) -> bool {
     ending.termination == Termination::Repetition && (seen || loaded.records.iter().any(|r| !r.by_cpu))
 }
 
-fn finish_row(loaded: &Loaded, ply_before: u16, ending: Ending) -> Finish {
+fn finish_row(end: &ToEnd) -> Finish {
+    let ToEnd { loaded, ply_before, ending } = end;
     let row = &loaded.row;
-    let moved = loaded.game.ply() > ply_before;
+    let moved = loaded.game.ply() > *ply_before;
     let record = loaded.records.last().filter(|_| moved);
     Finish {
         game_id: row.game_id,
@@ -162,28 +192,49 @@ struct Settled {
     after: RatingRow,
     change: Change,
     score: Score,
+    at: DateTime<Utc>,
 }
 
-/// Locks both ratings and computes what the game makes of them; nothing is written yet.
-async fn rate(conn: &mut PgConnection, loaded: &Loaded, score: Score, at: DateTime<Utc>) -> Result<[Settled; 2]> {
-    let row = &loaded.row;
-    let ladder = row.win_rule.0;
-    let rows = store::ratings::lock(conn, ladder, [row.first_id, row.second_id]).await?;
-    let of = |id| {
-        rows.iter().find(|r| r.player_id == id).cloned().ok_or_else(|| {
-            crate::error::Error::Internal(format!("player {id} of a rated game has no rating in {ladder}"))
-        })
-    };
-    let (first, second) = (of(row.first_id)?, of(row.second_id)?);
-    let pair_games = store::ratings::count_pair(conn, ladder, row.first_id, row.second_id, at).await?;
-    let entrant = |r: &RatingRow, side| Entrant {
-        rating: r.rating_milli,
-        peak: r.peak_milli,
-        games: r.games(),
-        stood_in: loaded.stood_in(side),
-    };
-    let (a, b) = elo::rate(entrant(&first, Side::First), entrant(&second, Side::Second), score, pair_games);
-    Ok([settle(first, a, score, at), settle(second, b, score.other(), at)])
+/// Locks the ratings of those games that are rated and computes what they make of them; nothing is written yet.
+async fn rate(conn: &mut PgConnection, ends: &[ToEnd]) -> Result<HashMap<GameId, [Settled; 2]>> {
+    let mut rated = Vec::new();
+    let (mut keys, mut pairs) = (Vec::new(), Vec::new());
+    for end in ends {
+        let Some(score) = rated_score(&end.loaded, end.ending) else { continue };
+        let row = &end.loaded.row;
+        let ladder = row.win_rule.0;
+        keys.extend([(row.first_id, ladder), (row.second_id, ladder)]);
+        pairs.push(Pair { ladder, player_id: row.first_id, opponent_id: row.second_id, end: end.ending.at });
+        rated.push((end, score));
+    }
+    if rated.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = store::ratings::lock(conn, &keys).await?;
+    let mut rows: HashMap<(PlayerId, WinRule), RatingRow> =
+        rows.into_iter().map(|r| ((r.player_id, r.ladder.0), r)).collect();
+    let pair_games = store::ratings::count_pairs(conn, &pairs).await?;
+    let mut settled = HashMap::with_capacity(rated.len());
+    for ((end, score), pair_games) in rated.into_iter().zip(pair_games) {
+        let loaded = &end.loaded;
+        let ladder = loaded.row.win_rule.0;
+        let mut of = |id| {
+            rows.remove(&(id, ladder)).ok_or_else(|| {
+                Error::Internal(format!("player {id} of a rated game has no rating in {ladder}, or two games at once"))
+            })
+        };
+        let (first, second) = (of(loaded.row.first_id)?, of(loaded.row.second_id)?);
+        let entrant = |r: &RatingRow, side| Entrant {
+            rating: r.rating_milli,
+            peak: r.peak_milli,
+            games: r.games(),
+            stood_in: loaded.stood_in(side),
+        };
+        let (a, b) = elo::rate(entrant(&first, Side::First), entrant(&second, Side::Second), score, pair_games);
+        let at = end.ending.at;
+        settled.insert(loaded.row.game_id, [settle(first, a, score, at), settle(second, b, score.other(), at)]);
+    }
+    Ok(settled)
 }
 
 fn settle(before: RatingRow, change: Change, score: Score, at: DateTime<Utc>) -> Settled {
@@ -198,7 +249,7 @@ fn settle(before: RatingRow, change: Change, score: Score, at: DateTime<Utc>) ->
     }
     after.last_rated_at = after.last_rated_at.max(Some(at));
     after.listed = is_listed(after.kind, after.games());
-    Settled { before, after, change, score }
+    Settled { before, after, change, score, at }
 }
 
 /// Whether the board shows somebody who has just had a rated game.
@@ -207,35 +258,36 @@ pub(super) fn is_listed(kind: PlayerKind, games: i32) -> bool {
 }
 
 /// Writes ledger, ratings and the deltas of the ranks.
-async fn write(conn: &mut PgConnection, loaded: &Loaded, settled: &[Settled; 2], at: DateTime<Utc>) -> Result<()> {
-    let mut deltas = Vec::new();
-    for (own, other) in [(&settled[0], &settled[1]), (&settled[1], &settled[0])] {
-        let ladder = own.after.ladder.0;
-        let row = NewLedgerRow {
-            player_id: own.after.player_id,
-            ladder,
-            number: own.after.number,
-            entry: Entry::Result,
-            game_id: loaded.row.game_id,
-            opponent_id: other.before.player_id,
-            opponent_milli: other.before.rating_milli,
-            score: own.score.value(),
-            expected: own.change.expected,
-            k: own.change.k,
-            before_milli: own.before.rating_milli,
-            after_milli: own.after.rating_milli,
-            reason: own.change.reason,
-            at,
-        };
-        store::ratings::insert_ledger(conn, &row).await?;
-        deltas.extend(moves_on_board(ladder, own));
+async fn write(conn: &mut PgConnection, settled: &HashMap<GameId, [Settled; 2]>) -> Result<()> {
+    if settled.is_empty() {
+        return Ok(());
     }
-    // In the order of ids, like the locks.
-    let mut order = [&settled[0].after, &settled[1].after];
-    order.sort_by_key(|r| r.player_id);
-    for row in order {
-        store::ratings::update(conn, row).await?;
+    let (mut ledger, mut deltas, mut ratings) = (Vec::new(), Vec::new(), Vec::new());
+    for (game_id, sides) in settled {
+        for (own, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
+            let ladder = own.after.ladder.0;
+            ledger.push(NewLedgerRow {
+                player_id: own.after.player_id,
+                ladder,
+                number: own.after.number,
+                entry: Entry::Result,
+                game_id: *game_id,
+                opponent_id: other.before.player_id,
+                opponent_milli: other.before.rating_milli,
+                score: own.score.value(),
+                expected: own.change.expected,
+                k: own.change.k,
+                before_milli: own.before.rating_milli,
+                after_milli: own.after.rating_milli,
+                reason: own.change.reason,
+                at: own.at,
+            });
+            ratings.push(&own.after);
+            deltas.extend(moves_on_board(ladder, own));
+        }
     }
+    store::ratings::insert_ledger(conn, &ledger).await?;
+    store::ratings::update(conn, &ratings).await?;
     if !deltas.is_empty() {
         store::ranks::insert_deltas(conn, &deltas).await?;
     }

@@ -1,5 +1,6 @@
 //! What is due is done: by any instance, each game once, through the same guarded updates as a player's move.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::due::{Deed, Due};
 use super::judge::{Mover, PlayMove};
 use super::lane::{self, Court};
 use super::replay::Loaded;
-use super::settle;
+use super::settle::{self, ToEnd};
 use super::{games, tables};
 use crate::error::{Error, Result};
 use crate::ids::GameId;
@@ -21,9 +22,11 @@ use crate::store::clocks::{Checked, Clock};
 
 /// Games looked at by one statement.
 const CHECKED: i64 = 1000;
-/// Endings written at a time. More would only wait for the same cores, and keep connections from requests.
-const ENDINGS: usize = 6;
-/// For so long a game is left to the instance that lets the computer think about it.
+/// Games ended by one transaction.
+const TOGETHER: usize = 50;
+/// Transactions at a time. More would only wait for the same cores, and keep connections from requests.
+const ENDINGS: usize = 4;
+/// For so long a game is left to the instance that has it.
 const LEASE: TimeDelta = TimeDelta::seconds(5);
 /// Instances beat this often.
 const BEAT: TimeDelta = TimeDelta::seconds(2);
@@ -54,12 +57,15 @@ impl Sweep {
     pub async fn run(&self) -> Result<usize> {
         self.beat().await?;
         let mut done = 0;
+        let mut others = 0;
         loop {
             let checked = store::clocks::find_checked(&mut *self.court.pool.acquire().await?, CHECKED).await?;
             let full = checked.len() as i64 == CHECKED;
             let acted = self.act(checked).await?;
             done += acted;
-            if !full || acted == 0 {
+            // Another instance may have been at the same ones; behind them are more.
+            others = if acted == 0 { others + 1 } else { 0 };
+            if !full || others > 2 {
                 return Ok(done);
             }
         }
@@ -92,46 +98,66 @@ impl Sweep {
         .await
     }
 
+    /// Looks at games: how many of them were this instance's to deal with.
     async fn act(&self, checked: Vec<Checked>) -> Result<usize> {
-        let mut later = Vec::new();
-        let mut thoughts = Vec::new();
-        let mut endings = JoinSet::new();
-        for Checked { clock, check_at } in checked {
-            let due = Due::of(&clock);
-            if !due.is_over(&clock) {
-                later.push((clock.game_id, check_at, due.check_at(&clock)));
-            } else if due.ending().is_some() {
-                let (court, permits) = (self.court.clone(), self.endings.clone());
-                endings.spawn(async move {
-                    let _permit = permits.acquire().await;
-                    (clock.game_id, end(&court, clock.game_id).await)
-                });
-            } else {
-                thoughts.push((clock.game_id, check_at, clock.now + LEASE));
-            }
-        }
+        let (later, now): (Vec<Checked>, Vec<Checked>) =
+            checked.into_iter().partition(|c| !Due::of(&c.clock).is_over(&c.clock));
         let mut acted = 0;
         if !later.is_empty() {
-            let postponed = store::clocks::postpone(&mut *self.court.pool.acquire().await?, &later).await?;
-            acted += postponed.len();
+            let later: Vec<_> =
+                later.iter().map(|c| (c.clock.game_id, c.check_at, Due::of(&c.clock).check_at(&c.clock))).collect();
+            acted += store::clocks::postpone(&mut *self.court.pool.acquire().await?, &later).await?.len();
         }
-        if !thoughts.is_empty() {
-            // Whoever moves `check_at` has the game to itself for a while.
-            let own = store::clocks::postpone(&mut *self.court.pool.acquire().await?, &thoughts).await?;
-            acted += own.len();
-            own.into_iter().for_each(|game_id| self.think(game_id));
+        if now.is_empty() {
+            return Ok(acted);
         }
-        while let Some(ended) = endings.join_next().await {
-            match ended {
-                Ok((_, Ok(()))) => acted += 1,
-                // One game that cannot be settled keeps no other from it.
-                Ok((game_id, Err(error))) => {
-                    tracing::error!(game.id = %game_id, %error, "what is due in a game was not done")
-                }
-                Err(error) => tracing::error!(%error, "what is due in a game was not done"),
+        // Whoever moves `check_at` has a game to itself for a while.
+        let leases: Vec<_> = now.iter().map(|c| (c.clock.game_id, c.check_at, c.clock.now + LEASE)).collect();
+        let own = store::clocks::postpone(&mut *self.court.pool.acquire().await?, &leases).await?;
+        let own: HashSet<GameId> = own.into_iter().collect();
+        acted += own.len();
+        let mut endings = Vec::new();
+        for Checked { clock, .. } in now.into_iter().filter(|c| own.contains(&c.clock.game_id)) {
+            match Due::of(&clock).ending() {
+                Some(_) => endings.push(clock),
+                None => self.think(clock.game_id),
             }
         }
+        self.end_all(endings).await;
         Ok(acted)
+    }
+
+    /// Ends games whose time is over, many in one transaction.
+    async fn end_all(&self, mut clocks: Vec<Clock>) {
+        let mut parts = JoinSet::new();
+        while !clocks.is_empty() {
+            // Each rating is read once in a transaction, so a player's second game is for another one.
+            let mut players = HashSet::new();
+            let mut part = Vec::new();
+            clocks.retain(|clock| {
+                let fits =
+                    part.len() < TOGETHER && [clock.first_id, clock.second_id].iter().all(|p| !players.contains(p));
+                if fits {
+                    players.extend([clock.first_id, clock.second_id]);
+                    part.push(clock.game_id);
+                }
+                !fits
+            });
+            let (court, permits) = (self.court.clone(), self.endings.clone());
+            parts.spawn(async move {
+                let _permit = permits.acquire().await;
+                if let Err(error) = end(&court, part.clone()).await {
+                    tracing::warn!(%error, games = part.len(), "what is due in games was not done; each is looked at alone");
+                    // One game that cannot be settled keeps no other from it.
+                    for game_id in part {
+                        if let Err(error) = end(&court, vec![game_id]).await {
+                            tracing::error!(game.id = %game_id, %error, "what is due in a game was not done");
+                        }
+                    }
+                }
+            });
+        }
+        while parts.join_next().await.is_some() {}
     }
 
     /// Lets the computer make its ply in a game where it is due, beside everything else.
@@ -172,24 +198,30 @@ pub(super) async fn settle(court: &Court, game: Loaded) -> Result<()> {
         return Err(Error::Unavailable("no instance has kept the time".to_owned()));
     }
     match Due::of(&Clock::from(&game.row)).deed {
-        Deed::Abort | Deed::Forfeit => end(court, game.row.game_id).await,
+        Deed::Abort | Deed::Forfeit => end(court, vec![game.row.game_id]).await,
         Deed::StandIn | Deed::CpuTurn => think(court, game).await,
     }
 }
 
-/// Ends a game whose time is over, if it still is.
-async fn end(court: &Court, game_id: GameId) -> Result<()> {
+/// Ends games whose time is over, if it still is. No player may be in two of them.
+async fn end(court: &Court, game_ids: Vec<GameId>) -> Result<()> {
     store::transaction(&court.pool, move |conn| {
+        let game_ids = game_ids.clone();
         Box::pin(async move {
-            let game = games::load(conn, game_id).await?;
-            let clock = Clock::from(&game.row);
-            let due = Due::of(&clock);
-            if game.row.ended_at.is_none()
-                && due.is_over(&clock)
-                && let Some(ending) = due.ending()
-            {
-                let ply = game.game.ply();
-                settle::finish(conn, game, ply, ending).await?;
+            let mut ends = Vec::new();
+            for row in store::games::find_many(conn, &game_ids).await? {
+                let clock = Clock::from(&row);
+                let due = Due::of(&clock);
+                if row.ended_at.is_none()
+                    && due.is_over(&clock)
+                    && let Some(ending) = due.ending()
+                {
+                    let loaded = Loaded::new(row)?;
+                    ends.push(ToEnd { ply_before: loaded.game.ply(), loaded, ending });
+                }
+            }
+            if !ends.is_empty() {
+                settle::finish_many(conn, ends).await?;
             }
             Ok(())
         })

@@ -317,34 +317,57 @@ pub struct Finish {
     pub rerun: Option<GameId>,
 }
 
-/// Ends a game that still stands at the ply before. `false` where it does not.
+/// Ends games that still stand at the ply before; the ids of those.
 ///
 /// # Errors
 /// The database's.
-pub async fn finish(conn: &mut PgConnection, end: &Finish) -> Result<bool> {
-    let done = sqlx::query!(
-        "update games
-         set ply = $3, position_hash = $4, ply_at = $5, log = $6::bytea || log, status = $7, winner = $8, termination = $9,
-             ended_at = $10, first_before_milli = $11, second_before_milli = $12, first_after_milli = $13,
-             second_after_milli = $14, rerun = $15, draw_offer = null, deadline_at = null, check_at = null
-         where game_id = $1 and ply = $2 and status = 'playing'",
-        end.game_id.0,
-        end.ply_before,
-        end.ply,
-        end.position_hash,
-        end.ply_at,
-        end.record,
-        end.status as GameStatus,
-        end.winner.map(Side::as_str),
-        end.termination.as_str(),
-        end.ended_at,
-        end.first_before_milli,
-        end.second_before_milli,
-        end.first_after_milli,
-        end.second_after_milli,
-        end.rerun.map(|g| g.0),
+pub async fn finish_many(conn: &mut PgConnection, ends: &[Finish]) -> Result<Vec<GameId>> {
+    let game_ids: Vec<GameId> = ends.iter().map(|e| e.game_id).collect();
+    let plies_before: Vec<i16> = ends.iter().map(|e| e.ply_before).collect();
+    let plies: Vec<i16> = ends.iter().map(|e| e.ply).collect();
+    let hashes: Vec<i64> = ends.iter().map(|e| e.position_hash).collect();
+    let times: Vec<DateTime<Utc>> = ends.iter().map(|e| e.ply_at).collect();
+    let records: Vec<&[u8]> = ends.iter().map(|e| e.record.as_slice()).collect();
+    let statuses: Vec<GameStatus> = ends.iter().map(|e| e.status).collect();
+    let winners: Vec<Option<&str>> = ends.iter().map(|e| e.winner.map(Side::as_str)).collect();
+    let terminations: Vec<&str> = ends.iter().map(|e| e.termination.as_str()).collect();
+    let ended: Vec<DateTime<Utc>> = ends.iter().map(|e| e.ended_at).collect();
+    let first_before: Vec<Option<i32>> = ends.iter().map(|e| e.first_before_milli).collect();
+    let second_before: Vec<Option<i32>> = ends.iter().map(|e| e.second_before_milli).collect();
+    let first_after: Vec<Option<i32>> = ends.iter().map(|e| e.first_after_milli).collect();
+    let second_after: Vec<Option<i32>> = ends.iter().map(|e| e.second_after_milli).collect();
+    let reruns: Vec<Option<GameId>> = ends.iter().map(|e| e.rerun).collect();
+    Ok(sqlx::query_scalar!(
+        r#"
+        update games g
+        set ply = m.ply, position_hash = m.position_hash, ply_at = m.ply_at, log = m.record || g.log, status = m.status,
+            winner = m.winner, termination = m.termination, ended_at = m.ended_at, first_before_milli = m.first_before,
+            second_before_milli = m.second_before, first_after_milli = m.first_after, second_after_milli = m.second_after,
+            rerun = m.rerun, draw_offer = null, deadline_at = null, check_at = null
+        from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[], $5::timestamptz[], $6::bytea[], $7::text[],
+                    $8::text[], $9::text[], $10::timestamptz[], $11::integer[], $12::integer[], $13::integer[], $14::integer[],
+                    $15::uuid[])
+             as m (game_id, ply_before, ply, position_hash, ply_at, record, status, winner, termination, ended_at, first_before,
+                   second_before, first_after, second_after, rerun)
+        where g.game_id = m.game_id and g.ply = m.ply_before and g.status = 'playing'
+        returning g.game_id as "game_id: GameId"
+        "#,
+        &game_ids as &[GameId],
+        &plies_before,
+        &plies,
+        &hashes,
+        &times,
+        &records as &[&[u8]],
+        &statuses as &[GameStatus],
+        &winners as &[Option<&str>],
+        &terminations as &[&str],
+        &ended,
+        &first_before as &[Option<i32>],
+        &second_before as &[Option<i32>],
+        &first_after as &[Option<i32>],
+        &second_after as &[Option<i32>],
+        &reruns as &[Option<GameId>],
     )
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    .fetch_all(conn)
+    .await?)
 }

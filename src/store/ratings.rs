@@ -58,21 +58,25 @@ pub async fn ensure(conn: &mut PgConnection, ladder: WinRule, players: &[PlayerI
     Ok(())
 }
 
-/// The rows of both players, held until the transaction ends, in the order of ids.
+/// Rows of players, each in a ladder, held until the transaction ends: in the order of ids.
 ///
 /// # Errors
 /// The database's.
-pub async fn lock(conn: &mut PgConnection, ladder: WinRule, players: [PlayerId; 2]) -> Result<Vec<RatingRow>> {
+pub async fn lock(conn: &mut PgConnection, rows: &[(PlayerId, WinRule)]) -> Result<Vec<RatingRow>> {
+    let players: Vec<PlayerId> = rows.iter().map(|r| r.0).collect();
+    let ladders: Vec<&str> = rows.iter().map(|r| r.1.as_str()).collect();
     Ok(sqlx::query_as!(
         RatingRow,
         r#"
-        select player_id as "player_id: PlayerId", ladder as "ladder: Word<WinRule>", username, kind as "kind: PlayerKind",
-               rating_milli, peak_milli, number, wins, draws, losses, last_rated_at, listed
-        from ratings where ladder = $1 and player_id = any($2)
-        order by player_id for no key update
+        select r.player_id as "player_id: PlayerId", r.ladder as "ladder: Word<WinRule>", r.username,
+               r.kind as "kind: PlayerKind", r.rating_milli, r.peak_milli, r.number, r.wins, r.draws, r.losses, r.last_rated_at,
+               r.listed
+        from unnest($1::uuid[], $2::text[]) as k (player_id, ladder)
+        join ratings r on r.player_id = k.player_id and r.ladder = k.ladder
+        order by r.player_id, r.ladder for no key update of r
         "#,
-        ladder.as_str(),
         &players as &[PlayerId],
+        &ladders as &[&str],
     )
     .fetch_all(conn)
     .await?)
@@ -96,25 +100,38 @@ pub async fn find_all(conn: &mut PgConnection, player_id: PlayerId) -> Result<Ve
     .await?)
 }
 
-/// Writes what a game made of a rating. The transaction holds the row.
+/// Writes what games made of ratings. The transaction holds the rows.
 ///
 /// # Errors
 /// The database's.
-pub async fn update(conn: &mut PgConnection, row: &RatingRow) -> Result<()> {
+pub async fn update(conn: &mut PgConnection, rows: &[&RatingRow]) -> Result<()> {
+    let players: Vec<PlayerId> = rows.iter().map(|r| r.player_id).collect();
+    let ladders: Vec<&str> = rows.iter().map(|r| r.ladder.0.as_str()).collect();
+    let ratings: Vec<Milli> = rows.iter().map(|r| r.rating_milli).collect();
+    let peaks: Vec<Milli> = rows.iter().map(|r| r.peak_milli).collect();
+    let numbers: Vec<i32> = rows.iter().map(|r| r.number).collect();
+    let wins: Vec<i32> = rows.iter().map(|r| r.wins).collect();
+    let draws: Vec<i32> = rows.iter().map(|r| r.draws).collect();
+    let losses: Vec<i32> = rows.iter().map(|r| r.losses).collect();
+    let last: Vec<Option<DateTime<Utc>>> = rows.iter().map(|r| r.last_rated_at).collect();
+    let listed: Vec<bool> = rows.iter().map(|r| r.listed).collect();
     sqlx::query!(
-        "update ratings set rating_milli = $3, peak_milli = $4, number = $5, wins = $6, draws = $7, losses = $8,
-                            last_rated_at = $9, listed = $10
-         where player_id = $1 and ladder = $2",
-        row.player_id.0,
-        row.ladder.0.as_str(),
-        row.rating_milli,
-        row.peak_milli,
-        row.number,
-        row.wins,
-        row.draws,
-        row.losses,
-        row.last_rated_at,
-        row.listed,
+        "update ratings r set rating_milli = m.rating_milli, peak_milli = m.peak_milli, number = m.number, wins = m.wins,
+                              draws = m.draws, losses = m.losses, last_rated_at = m.last_rated_at, listed = m.listed
+         from unnest($1::uuid[], $2::text[], $3::integer[], $4::integer[], $5::integer[], $6::integer[], $7::integer[],
+                     $8::integer[], $9::timestamptz[], $10::boolean[])
+              as m (player_id, ladder, rating_milli, peak_milli, number, wins, draws, losses, last_rated_at, listed)
+         where r.player_id = m.player_id and r.ladder = m.ladder",
+        &players as &[PlayerId],
+        &ladders as &[&str],
+        &ratings,
+        &peaks,
+        &numbers,
+        &wins,
+        &draws,
+        &losses,
+        &last as &[Option<DateTime<Utc>>],
+        &listed,
     )
     .execute(conn)
     .await?;
@@ -169,59 +186,91 @@ pub struct NewLedgerRow {
     pub at: DateTime<Utc>,
 }
 
-/// Adds a row to the ledger.
+/// Adds rows to the ledger.
 ///
 /// # Errors
 /// The database's.
-pub async fn insert_ledger(conn: &mut PgConnection, row: &NewLedgerRow) -> Result<()> {
+pub async fn insert_ledger(conn: &mut PgConnection, rows: &[NewLedgerRow]) -> Result<()> {
+    let players: Vec<PlayerId> = rows.iter().map(|r| r.player_id).collect();
+    let ladders: Vec<&str> = rows.iter().map(|r| r.ladder.as_str()).collect();
+    let numbers: Vec<i32> = rows.iter().map(|r| r.number).collect();
+    let entries: Vec<Entry> = rows.iter().map(|r| r.entry).collect();
+    let games: Vec<GameId> = rows.iter().map(|r| r.game_id).collect();
+    let opponents: Vec<PlayerId> = rows.iter().map(|r| r.opponent_id).collect();
+    let opponents_milli: Vec<Milli> = rows.iter().map(|r| r.opponent_milli).collect();
+    let scores: Vec<f64> = rows.iter().map(|r| r.score).collect();
+    let expected: Vec<f64> = rows.iter().map(|r| r.expected).collect();
+    let k: Vec<f64> = rows.iter().map(|r| r.k).collect();
+    let before: Vec<Milli> = rows.iter().map(|r| r.before_milli).collect();
+    let after: Vec<Milli> = rows.iter().map(|r| r.after_milli).collect();
+    let reasons: Vec<Option<Reason>> = rows.iter().map(|r| r.reason).collect();
+    let times: Vec<DateTime<Utc>> = rows.iter().map(|r| r.at).collect();
     sqlx::query!(
         "insert into ledger (player_id, ladder, number, entry, game_id, opponent_id, opponent_milli, score, expected, k,
                              before_milli, after_milli, change_milli, reason, at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12::integer - $11::integer, $13, $14)",
-        row.player_id.0,
-        row.ladder.as_str(),
-        row.number,
-        row.entry as Entry,
-        row.game_id.0,
-        row.opponent_id.0,
-        row.opponent_milli,
-        row.score,
-        row.expected,
-        row.k,
-        row.before_milli,
-        row.after_milli,
-        row.reason as Option<Reason>,
-        row.at,
+         select player_id, ladder, number, entry, game_id, opponent_id, opponent_milli, score, expected, k, before_milli,
+                after_milli, after_milli - before_milli, reason, at
+         from unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::uuid[], $6::uuid[], $7::integer[], $8::float8[],
+                     $9::float8[], $10::float8[], $11::integer[], $12::integer[], $13::text[], $14::timestamptz[])
+              as m (player_id, ladder, number, entry, game_id, opponent_id, opponent_milli, score, expected, k, before_milli,
+                    after_milli, reason, at)",
+        &players as &[PlayerId],
+        &ladders as &[&str],
+        &numbers,
+        &entries as &[Entry],
+        &games as &[GameId],
+        &opponents as &[PlayerId],
+        &opponents_milli,
+        &scores,
+        &expected,
+        &k,
+        &before,
+        &after,
+        &reasons as &[Option<Reason>],
+        &times,
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// How many rated games two players had against each other in the day before `end`; annulled ones don't count.
+/// Two players who met.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the columns of `ledger`")]
+pub struct Pair {
+    pub ladder: WinRule,
+    pub player_id: PlayerId,
+    pub opponent_id: PlayerId,
+    /// The end of the game in question.
+    pub end: DateTime<Utc>,
+}
+
+/// How many rated games each pair had in the day before `end`, in the order of the pairs; annulled ones don't count.
 ///
 /// # Errors
 /// The database's.
-pub async fn count_pair(
-    conn: &mut PgConnection,
-    ladder: WinRule,
-    player_id: PlayerId,
-    opponent_id: PlayerId,
-    end: DateTime<Utc>,
-) -> Result<i64> {
+pub async fn count_pairs(conn: &mut PgConnection, pairs: &[Pair]) -> Result<Vec<i64>> {
+    let ladders: Vec<&str> = pairs.iter().map(|p| p.ladder.as_str()).collect();
+    let players: Vec<PlayerId> = pairs.iter().map(|p| p.player_id).collect();
+    let opponents: Vec<PlayerId> = pairs.iter().map(|p| p.opponent_id).collect();
+    let ends: Vec<DateTime<Utc>> = pairs.iter().map(|p| p.end).collect();
     Ok(sqlx::query_scalar!(
         r#"
-        select count(*) as "count!" from ledger l
-        where player_id = $1 and ladder = $2 and opponent_id = $3 and entry = 'result'
-          and at > $4::timestamptz - interval '24 hours' and at <= $4
-          and not exists (select from ledger a where a.player_id = l.player_id and a.game_id = l.game_id and a.entry = 'annulment')
+        select (select count(*) from ledger l
+                where l.player_id = k.player_id and l.ladder = k.ladder and l.opponent_id = k.opponent_id and l.entry = 'result'
+                  and l.at > k.end_at - interval '24 hours' and l.at <= k.end_at
+                  and not exists (select from ledger a
+                                  where a.player_id = l.player_id and a.game_id = l.game_id and a.entry = 'annulment')) as "count!"
+        from unnest($1::text[], $2::uuid[], $3::uuid[], $4::timestamptz[]) with ordinality
+             as k (ladder, player_id, opponent_id, end_at, place)
+        order by k.place
         "#,
-        player_id.0,
-        ladder.as_str(),
-        opponent_id.0,
-        end,
+        &ladders as &[&str],
+        &players as &[PlayerId],
+        &opponents as &[PlayerId],
+        &ends,
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?)
 }
 

@@ -283,21 +283,31 @@ pub async fn begin_game(conn: &mut PgConnection, table_id: TableId, game_id: Gam
     Ok(done.rows_affected() == 1)
 }
 
-/// Frees the table of the game that ended; `moved_first` is its first mover where the game counts for the order.
+/// A game that ended, for its table.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the columns of `tables`")]
+pub struct GameEnd {
+    pub table_id: TableId,
+    pub game_id: GameId,
+    /// Its first mover, where the game counts for the order.
+    pub moved_first: Option<PlayerId>,
+}
+
+/// Frees the tables of games that ended.
 ///
 /// # Errors
 /// The database's.
-pub async fn end_game(
-    conn: &mut PgConnection,
-    table_id: TableId,
-    game_id: GameId,
-    moved_first: Option<PlayerId>,
-) -> Result<()> {
+pub async fn end_games(conn: &mut PgConnection, ends: &[GameEnd]) -> Result<()> {
+    let tables: Vec<TableId> = ends.iter().map(|e| e.table_id).collect();
+    let games: Vec<GameId> = ends.iter().map(|e| e.game_id).collect();
+    let moved_first: Vec<Option<PlayerId>> = ends.iter().map(|e| e.moved_first).collect();
     sqlx::query!(
-        "update tables set running = false, moved_first_id = coalesce($3, moved_first_id) where table_id = $1 and game_id = $2",
-        table_id.0,
-        game_id.0,
-        moved_first.map(|p| p.0),
+        "update tables t set running = false, moved_first_id = coalesce(m.moved_first_id, t.moved_first_id)
+         from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as m (table_id, game_id, moved_first_id)
+         where t.table_id = m.table_id and t.game_id = m.game_id",
+        &tables as &[TableId],
+        &games as &[GameId],
+        &moved_first as &[Option<PlayerId>],
     )
     .execute(conn)
     .await?;
