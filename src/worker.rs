@@ -1,8 +1,10 @@
 //! The only code driven by a clock. Any number of instances may run it.
 
+use std::future::Future;
+
 use sqlx::PgPool;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Interval, MissedTickBehavior, interval};
+use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use crate::error::Result;
 use crate::ids::GameId;
@@ -19,63 +21,51 @@ pub struct Worker {
     pub presence: Presence,
     /// What is due in games.
     pub sweep: Sweep,
-    /// Games in which the computer is next.
-    pub computers_turn: mpsc::Receiver<GameId>,
+    /// Games in which something is due at once.
+    pub due_now: mpsc::Receiver<GameId>,
 }
 
 impl Worker {
-    /// Works until it is dropped. Twice a second it does what is due in games; every second it writes signs of life,
-    /// folds ranks and pairs those who wait; and every minute it looks for what is over: tables, days on the board,
-    /// sessions, tickets, challenges.
+    /// Works until it is dropped. Every second it beats, writes signs of life, folds ranks and pairs those who wait; twice
+    /// a second it does what is due in games; and every minute it looks for what is over: tables, days on the board,
+    /// sessions, tickets, challenges. None of these waits for another.
     pub async fn run(mut self) {
-        let mut due = every(sweep::PERIOD);
-        let mut second = every(Duration::from_secs(1));
-        let mut minute = every(Duration::from_secs(60));
-        let games = async {
-            loop {
-                tokio::select! {
-                    _ = due.tick() => tell("do what is due in games", self.sweep.run().await.map(|_| ())),
-                    Some(game_id) = self.computers_turn.recv() => self.sweep.think(game_id),
-                }
-            }
-        };
+        const SECOND: Duration = Duration::from_secs(1);
+        const MINUTE: Duration = Duration::from_secs(60);
         let (pool, presence, sweep) = (&self.pool, &self.presence, &self.sweep);
-        let rest = async {
-            loop {
-                tokio::select! {
-                    _ = second.tick() => {
-                        tell("write signs of life", presence.write(pool).await);
-                        tell("fold ranks", ranks::fold(pool).await.map(|_| ()));
-                        tell("pair those who wait", queue::pair_all(pool).await);
-                    }
-                    _ = minute.tick() => {
-                        tell("close tables", sweep.close_tables().await);
-                        tell("look for what is over", clean_up(pool).await);
-                    }
-                }
+        let wakes = async {
+            while let Some(game_id) = self.due_now.recv().await {
+                sweep.attend(game_id);
             }
         };
-        futures_util::join!(games, rest);
+        futures_util::join!(
+            every(SECOND, "beat", || sweep.beat()),
+            every(SECOND, "write signs of life", || presence.write(pool)),
+            every(sweep::PERIOD, "do what is due in games", async || sweep.run().await.map(|_| ())),
+            every(SECOND, "fold ranks", async || ranks::fold(pool).await.map(|_| ())),
+            every(SECOND, "pair those who wait", || queue::pair_all(pool)),
+            every(MINUTE, "close tables", || sweep.close_tables()),
+            every(MINUTE, "look for what is over", || clean_up(pool)),
+            wakes,
+        );
     }
 }
 
-fn every(period: Duration) -> Interval {
+/// Does it again and again, and tells what went wrong.
+async fn every<F: Future<Output = Result<()>>>(period: Duration, what: &str, work: impl Fn() -> F) {
     let mut interval = interval(period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
-}
-
-fn tell(what: &str, done: Result<()>) {
-    if let Err(error) = done {
-        tracing::warn!(error = %error, "could not {what}");
+    loop {
+        interval.tick().await;
+        if let Err(error) = work().await {
+            tracing::warn!(error = %error, "could not {what}");
+        }
     }
 }
 
 async fn clean_up(pool: &PgPool) -> Result<()> {
     while ranks::unlist_lapsed(pool).await? > 0 {}
     while ranks::forget_sessions(pool).await? > 0 {}
-    while queue::forget_old(pool).await? > 0 {}
-    while challenges::forget_old(pool).await? > 0 {}
     while queue::forget_old(pool).await? > 0 {}
     while challenges::forget_old(pool).await? > 0 {}
     Ok(())

@@ -72,10 +72,10 @@ impl Service {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let thinker = Thinker::start(threads)?;
         let presence = Presence::default();
-        let (computers_turn, turns) = tokio::sync::mpsc::channel(1024);
-        let court = Court { pool: pool.clone(), thinker: thinker.clone(), presence: presence.clone(), computers_turn };
-        let sweep = Sweep::new(court.clone());
-        let worker = Worker { pool: pool.clone(), presence: presence.clone(), sweep, computers_turn: turns };
+        let (wake, due_now) = tokio::sync::mpsc::channel(1024);
+        let court = Court { pool: pool.clone(), thinker: thinker.clone(), presence: presence.clone(), due_now: wake };
+        let sweep = Sweep::new(court.clone(), store::pool(options.clone(), 1));
+        let worker = Worker { pool: pool.clone(), presence: presence.clone(), sweep, due_now };
         let service = Self {
             lane: Lane::start(court, options),
             pool,

@@ -16,6 +16,9 @@ const FIRST_MOVES: i16 = 2;
 /// A game where somebody may become due at once with the next ply is looked at this often, however long that ply takes.
 const GLANCE: (TimeDelta, TimeDelta) = (TimeDelta::seconds(2), TimeDelta::seconds(60));
 
+/// Signs of life are written no more often, and count for as much longer.
+const COARSE: TimeDelta = TimeDelta::seconds(3);
+
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
@@ -50,10 +53,10 @@ impl Due {
         if player.cpu_level().is_some() {
             return due(clock.ply_at, Deed::CpuTurn);
         }
-        let idle = clock.ply_at + IDLE;
+        let idle = clock.idle_from.map_or(clock.ply_at, |from| from.max(clock.ply_at)) + IDLE;
         let too_long = if clock.ply <= FIRST_MOVES { Deed::Abort } else { Deed::Forfeit };
         // Within the first moves no sign of life is written, so this is when the wait began.
-        let absent_at = clock.ply_at.max(seen_at) + absence(clock);
+        let absent_at = if seen_at > clock.ply_at { seen_at + COARSE } else { clock.ply_at } + absence(clock);
         if clock.ply < FIRST_MOVES {
             return due(clock.deadline_at.unwrap_or(absent_at), Deed::Abort);
         }
@@ -106,18 +109,15 @@ impl Due {
     }
 }
 
-/// Whether the computer has the next ply to make at once.
+/// Whether something is due at once with the ply just made: the computer's, or the end of a game whose next player left.
 #[must_use]
-pub fn is_computers(clock: &Clock) -> bool {
-    let due = Due::of(clock);
-    matches!(due.deed, Deed::StandIn | Deed::CpuTurn) && due.at <= clock.ply_at
+pub fn is_at_once(clock: &Clock) -> bool {
+    Due::of(clock).at <= clock.ply_at
 }
 
 /// Whether a sign of life of a side would change when something is due.
 #[must_use]
 pub fn heeds_signs_of(clock: &Clock, side: Side) -> bool {
-    /// An instance that dies forgets no more than this.
-    const COARSE: TimeDelta = TimeDelta::seconds(3);
     let (_, seen_at, away) = seat(clock, side);
     let on_turn = mover(clock.ply.cast_unsigned() + 1) == side;
     clock.deadline_at.is_none()
@@ -161,6 +161,7 @@ mod tests {
             second_seen_at: at(0),
             first_away: false,
             second_away: false,
+            idle_from: None,
             deadline_at: None,
             ply_at: at(100),
             ply: 5,
@@ -181,10 +182,11 @@ mod tests {
         for (absence, deed) in [(Absence::Cpu, Deed::StandIn), (Absence::Forfeit, Deed::Forfeit)] {
             let mut c = clock(absence);
             assert_eq!(due(&c), (deed, 120));
+            // Three seconds more, since a sign within so many is not written.
             c.second_seen_at = at(110);
-            assert_eq!(due(&c), (deed, 130));
+            assert_eq!(due(&c), (deed, 133));
             c.first_seen_at = at(115);
-            assert_eq!(due(&c), (deed, 130));
+            assert_eq!(due(&c), (deed, 133));
             c.second_away = true;
             assert_eq!(due(&c), (deed, 110), "it was left at 110");
             c.second_seen_at = at(90);
@@ -228,6 +230,8 @@ mod tests {
             c.ply = ply;
             assert_eq!(due(&c), (deed, 100 + WEEK));
         }
+        c.idle_from = Some(at(500));
+        assert_eq!(due(&c), (Deed::Forfeit, 500 + WEEK), "an outage is given back");
         // Watching without moving does not go on for ever.
         let c = Clock { second_seen_at: at(100 + WEEK), ..clock(Absence::Cpu) };
         assert_eq!(due(&c), (Deed::Forfeit, 100 + WEEK));
@@ -237,10 +241,10 @@ mod tests {
     fn the_computers_seat_is_due_at_once() {
         let mut c = Clock { second_id: PlayerId::of_cpu(3), ..clock(Absence::Cpu) };
         assert_eq!(due(&c), (Deed::CpuTurn, 100));
-        assert!(is_computers(&c));
+        assert!(is_at_once(&c));
         // On the other's turn it is glanced at, ever less often.
         c.ply = 6;
-        assert!(!is_computers(&c));
+        assert!(!is_at_once(&c));
         assert_eq!(Due::of(&c).check_at(&c), at(103));
         c.now = at(119);
         assert_eq!(Due::of(&c).check_at(&c), at(120), "never later than what is due");
@@ -252,8 +256,9 @@ mod tests {
     #[test]
     fn who_is_away_is_due_at_once() {
         let c = Clock { second_away: true, ..clock(Absence::Cpu) };
-        assert!(is_computers(&c));
-        assert!(!is_computers(&Clock { absence: Absence::Forfeit, ..c.clone() }), "nothing to be thought about");
+        assert!(is_at_once(&c));
+        assert!(is_at_once(&Clock { absence: Absence::Forfeit, ..c.clone() }), "lost at once");
+        assert!(!is_at_once(&Clock { absence: Absence::Wait, ..c.clone() }));
         let others_turn = Clock { ply: 6, ..c };
         assert_eq!(Due::of(&others_turn).check_at(&others_turn), at(103));
     }

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::replay::{Loaded, NoMove};
 use super::settle::{self, Ending};
-use super::tables;
+use super::{sweep, tables};
 use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId};
 use crate::options::Visibility;
@@ -125,8 +125,9 @@ async fn change_offer(pool: &PgPool, game_id: GameId, player: PlayerId, action: 
                 let side = loaded.side_of(player)?;
                 if loaded.row.ended_at.is_some() {
                     let agreed = loaded.row.termination.map(|t| t.0) == Some(Termination::Agreement);
+                    let again = agreed && action == DrawAction::Offer;
                     let current_ply = loaded.game.ply();
-                    return if agreed { Ok(Some(None)) } else { Err(Error::GameOver { current_ply }) };
+                    return if again { Ok(Some(None)) } else { Err(Error::GameOver { current_ply }) };
                 }
                 let before = loaded.row.draw_offer.map(|offer| offer.0);
                 let after = match (action, before) {
@@ -163,15 +164,21 @@ async fn end(
                 let loaded = load(conn, game_id).await?;
                 let side = loaded.side_of(player)?;
                 let ply = loaded.game.ply();
-                match decide(&loaded, side)? {
-                    Some(ending) => settle::finish(conn, loaded, ply, ending).await,
-                    None => Ok(Some(loaded)),
+                // A game that time has ended is ended by time.
+                if let Some(ending) = sweep::overdue_ending(conn, &loaded).await? {
+                    settle::finish(conn, loaded, ply, ending).await?;
+                    return Ok(Some(Err(Error::GameOver { current_ply: ply })));
                 }
+                let ended = match decide(&loaded, side)? {
+                    Some(ending) => settle::finish(conn, loaded, ply, ending).await?,
+                    None => Some(loaded),
+                };
+                Ok(ended.map(Ok))
             })
         })
         .await?;
-        if let Some(loaded) = ended {
-            return Ok(loaded);
+        if let Some(ended) = ended {
+            return ended;
         }
     }
     Err(Error::Overloaded)

@@ -6,12 +6,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use hasami_rules::Side;
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use sqlx::{Connection as _, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::due;
-use super::judge::{Decision, Mover, PlayMove, judge};
+use super::judge::{Decision, Mover, PlayMove, judge, mover};
 use super::log;
 use super::presence::{Presence, Sign};
 use super::replay::{Loaded, Ply};
@@ -63,8 +64,8 @@ pub struct Court {
     pub thinker: Thinker,
     /// Who was seen.
     pub presence: Presence,
-    /// Games in which the computer is next; a full one loses a wake-up, which the sweep makes good.
-    pub computers_turn: mpsc::Sender<GameId>,
+    /// Games in which something is due at once; a full one loses a wake-up, which the sweep makes good.
+    pub due_now: mpsc::Sender<GameId>,
 }
 
 impl Court {
@@ -83,10 +84,10 @@ impl Court {
         decision
     }
 
-    /// A game after a ply: wakes the computer if it is its turn.
+    /// A game after a ply: wakes who is to act if something is due at once.
     fn tell(&self, game: &Loaded) {
-        if game.row.ended_at.is_none() && due::is_computers(&Clock::from(&game.row)) {
-            let _ = self.computers_turn.try_send(game.row.game_id);
+        if game.row.ended_at.is_none() && due::is_at_once(&Clock::from(&game.row)) {
+            let _ = self.due_now.try_send(game.row.game_id);
         }
     }
 }
@@ -227,6 +228,8 @@ async fn play_batch(conn: &mut PgConnection, court: &Court, batch: Vec<Job>) -> 
     if appends.is_empty() {
         return true;
     }
+    // In one order on every instance, so that two batches wait for each other rather than both.
+    appends.sort_by_key(|append| append.game_id);
     match in_time(store::games::append_many(conn, &appends)).await {
         Ok(ids) => {
             let ids: HashSet<GameId> = ids.into_iter().collect();
@@ -253,9 +256,10 @@ async fn play_batch(conn: &mut PgConnection, court: &Court, batch: Vec<Job>) -> 
 fn append(game: &Loaded) -> Append {
     Append {
         game_id: game.row.game_id,
-        first_away: game.row.first_away,
-        second_away: game.row.second_away,
-        draw_offer: game.row.draw_offer.map(|offer| offer.0),
+        away: match mover(game.game.ply()) {
+            Side::First => game.row.first_away,
+            Side::Second => game.row.second_away,
+        },
         deadline_at: game.row.deadline_at,
         ply: game.row.ply,
         position_hash: game.row.position_hash,

@@ -187,10 +187,21 @@ pub async fn pair(pool: &PgPool, ladder: WinRule) -> Result<usize> {
 /// The database's.
 pub async fn pair_all(pool: &PgPool) -> Result<()> {
     let ladders = store::queue::ladders(&mut *pool.acquire().await?, MOST_SECONDS).await?;
+    let mut outcome = Ok(());
     for ladder in ladders {
-        while pair(pool, ladder).await? == MOST_PAIRS {}
+        // One ladder's trouble keeps no other's players waiting.
+        loop {
+            match pair(pool, ladder).await {
+                Ok(MOST_PAIRS) => {}
+                Ok(_) => break,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
     }
-    Ok(())
+    outcome
 }
 
 /// Forgets tickets that are over for long; how many it were.

@@ -1,11 +1,12 @@
 //! What is due is done: by any instance, each game once, through the same guarded updates as a player's move.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use hasami_engine::Level;
+use sqlx::{PgConnection, PgPool};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -13,7 +14,7 @@ use super::due::{Deed, Due};
 use super::judge::{Mover, PlayMove};
 use super::lane::{self, Court};
 use super::replay::Loaded;
-use super::settle::{self, ToEnd};
+use super::settle::{self, Ending, ToEnd};
 use super::{games, tables};
 use crate::error::{Error, Result};
 use crate::ids::GameId;
@@ -25,7 +26,7 @@ const CHECKED: i64 = 1000;
 /// Games ended by one transaction.
 const TOGETHER: usize = 50;
 /// Transactions at a time. More would only wait for the same cores, and keep connections from requests.
-const ENDINGS: usize = 4;
+const PERMITS: usize = 4;
 /// For so long a game is left to the instance that has it.
 const LEASE: TimeDelta = TimeDelta::seconds(5);
 /// Instances beat this often.
@@ -35,30 +36,42 @@ pub const FRESH: TimeDelta = TimeDelta::seconds(6);
 /// How well the computer plays for somebody who is absent.
 const STAND_IN: u8 = 5;
 
+/// Rounds of one run at most, so that what else is driven by the clock has its turn.
+const ROUNDS: usize = 20;
+
 /// One instance's keeper of time.
 #[derive(Debug, Clone)]
 pub struct Sweep {
     court: Court,
+    /// A connection for beats alone: that an instance is busy must not look as if it were away.
+    beats: PgPool,
     instance_id: uuid::Uuid,
-    endings: Arc<Semaphore>,
+    /// Transactions that end games, and games read for the computer.
+    permits: Arc<Semaphore>,
+    /// Games that the computer thinks about.
+    thoughts: Arc<Mutex<HashSet<GameId>>>,
 }
 
 impl Sweep {
     /// A keeper that has done nothing yet.
     #[must_use]
-    pub fn new(court: Court) -> Self {
-        Self { court, instance_id: uuid::Uuid::now_v7(), endings: Arc::new(Semaphore::new(ENDINGS)) }
+    pub fn new(court: Court, beats: PgPool) -> Self {
+        let permits = Arc::new(Semaphore::new(PERMITS));
+        Self { court, beats, instance_id: uuid::Uuid::now_v7(), permits, thoughts: Arc::default() }
     }
 
-    /// Does all that is due; how many games it were. What takes the computer's time goes on afterwards.
+    /// Does what is due; how many games it were. What takes the computer's time goes on afterwards. Nothing where nobody
+    /// has kept the time: that is given back first.
     ///
     /// # Errors
     /// The database's.
     pub async fn run(&self) -> Result<usize> {
-        self.beat().await?;
+        if !is_fresh(&mut *self.court.pool.acquire().await?).await? {
+            return Ok(0);
+        }
         let mut done = 0;
         let mut others = 0;
-        loop {
+        for _ in 0..ROUNDS {
             let checked = store::clocks::find_checked(&mut *self.court.pool.acquire().await?, CHECKED).await?;
             let full = checked.len() as i64 == CHECKED;
             let acted = self.act(checked).await?;
@@ -66,31 +79,32 @@ impl Sweep {
             // Another instance may have been at the same ones; behind them are more.
             others = if acted == 0 { others + 1 } else { 0 };
             if !full || others > 2 {
-                return Ok(done);
+                break;
             }
         }
+        Ok(done)
     }
 
     /// Says that this instance lives. Where none did for a while, nobody could move, and the time is given back.
-    async fn beat(&self) -> Result<()> {
-        let (newest, now) = store::clocks::newest_beat(&mut *self.court.pool.acquire().await?).await?;
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn beat(&self) -> Result<()> {
+        let (newest, now) = store::clocks::newest_beat(&mut *self.beats.acquire().await?).await?;
         if newest.is_some_and(|beat| now - beat < BEAT) {
             return Ok(());
         }
         let instance_id = self.instance_id;
-        store::transaction(&self.court.pool, move |conn| {
+        store::transaction(&self.beats, move |conn| {
             Box::pin(async move {
                 store::clocks::lock_beats(conn).await?;
                 let (newest, now) = store::clocks::newest_beat(conn).await?;
-                if let Some(outage) = newest.map(|beat| now - beat)
-                    && outage > FRESH
+                if let Some(beat) = newest
+                    && now - beat > FRESH
                 {
-                    let games = store::clocks::give_back(conn, outage).await?;
-                    tracing::info!(
-                        seconds = outage.num_seconds(),
-                        games,
-                        "nobody kept the time: it is given back to running games"
-                    );
+                    let games = store::clocks::give_back(conn, beat, now).await?;
+                    let seconds = (now - beat).num_seconds();
+                    tracing::info!(seconds, games, "nobody kept the time: it is given back to running games");
                 }
                 store::clocks::beat(conn, instance_id, now).await
             })
@@ -120,7 +134,7 @@ impl Sweep {
         for Checked { clock, .. } in now.into_iter().filter(|c| own.contains(&c.clock.game_id)) {
             match Due::of(&clock).ending() {
                 Some(_) => endings.push(clock),
-                None => self.think(clock.game_id),
+                None => self.attend(clock.game_id),
             }
         }
         self.end_all(endings).await;
@@ -143,16 +157,22 @@ impl Sweep {
                 }
                 !fits
             });
-            let (court, permits) = (self.court.clone(), self.endings.clone());
+            let (court, permits) = (self.court.clone(), self.permits.clone());
             parts.spawn(async move {
                 let _permit = permits.acquire().await;
-                if let Err(error) = end(&court, part.clone()).await {
-                    tracing::warn!(%error, games = part.len(), "what is due in games was not done; each is looked at alone");
-                    // One game that cannot be settled keeps no other from it.
-                    for game_id in part {
-                        if let Err(error) = end(&court, vec![game_id]).await {
-                            tracing::error!(game.id = %game_id, %error, "what is due in a game was not done");
-                        }
+                let error = match end(&court, part.clone()).await {
+                    Ok(()) => return,
+                    // They come up again when the lease is over.
+                    Err(Error::Unavailable(why)) => {
+                        return tracing::warn!(why, games = part.len(), "what is due in games was not done");
+                    }
+                    Err(error) => error,
+                };
+                tracing::warn!(%error, games = part.len(), "what is due in games was not done; each is looked at alone");
+                // One game that cannot be settled keeps no other from it.
+                for game_id in part {
+                    if let Err(error) = end(&court, vec![game_id]).await {
+                        tracing::error!(game.id = %game_id, %error, "what is due in a game was not done");
                     }
                 }
             });
@@ -160,21 +180,40 @@ impl Sweep {
         while parts.join_next().await.is_some() {}
     }
 
-    /// Lets the computer make its ply in a game where it is due, beside everything else.
-    pub fn think(&self, game_id: GameId) {
-        let court = self.court.clone();
+    /// Does what is due at once in a game, beside everything else.
+    pub fn attend(&self, game_id: GameId) {
+        let sweep = self.clone();
         tokio::spawn(async move {
-            let thought = async {
-                let game = games::load(&mut *court.pool.acquire().await?, game_id).await?;
-                think(&court, game).await
-            };
-            match thought.await {
-                Ok(()) => {}
-                // The sweep comes back to it.
-                Err(Error::Unavailable(why)) => tracing::warn!(game.id = %game_id, why, "the computer could not move"),
-                Err(error) => tracing::error!(game.id = %game_id, %error, "the computer could not move"),
+            // One thought about a game at a time.
+            if !sweep.thoughts().insert(game_id) {
+                return;
+            }
+            let _done = Thought { sweep: &sweep, game_id };
+            if let Err(error) = sweep.attend_now(game_id).await {
+                match error {
+                    Error::Unavailable(_) | Error::Overloaded => {
+                        tracing::warn!(game.id = %game_id, %error, "what is due in a game was not done");
+                    }
+                    _ => tracing::error!(game.id = %game_id, %error, "what is due in a game was not done"),
+                }
+                // What woke us may not come again.
+                if let Ok(mut conn) = sweep.court.pool.acquire().await {
+                    tell(store::clocks::hasten(&mut conn, game_id).await);
+                }
             }
         });
+    }
+
+    async fn attend_now(&self, game_id: GameId) -> Result<()> {
+        let game = {
+            let _permit = self.permits.acquire().await;
+            games::load(&mut *self.court.pool.acquire().await?, game_id).await?
+        };
+        settle_due(&self.court, game).await
+    }
+
+    fn thoughts(&self) -> MutexGuard<'_, HashSet<GameId>> {
+        self.thoughts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes tables that waited a day for their second seat.
@@ -187,16 +226,59 @@ impl Sweep {
     }
 }
 
+/// A thought under way; over even if it panics.
+struct Thought<'a> {
+    sweep: &'a Sweep,
+    game_id: GameId,
+}
+
+impl Drop for Thought<'_> {
+    fn drop(&mut self) {
+        self.sweep.thoughts().remove(&self.game_id);
+    }
+}
+
+fn tell(done: Result<()>) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "a game is not looked at as soon as it should be");
+    }
+}
+
+/// Whether some instance keeps the time. If none does, it is given back before anything is done.
+async fn is_fresh(conn: &mut PgConnection) -> Result<bool> {
+    let (newest, now) = store::clocks::newest_beat(conn).await?;
+    Ok(newest.is_some_and(|beat| now - beat <= FRESH))
+}
+
 /// Does what is due in a game that was read, before a move that came too late is judged.
 ///
 /// # Errors
 /// The database's.
 pub(super) async fn settle(court: &Court, game: Loaded) -> Result<()> {
-    // Whether time was lost by nobody's fault is for the keepers to say first.
-    let (newest, now) = store::clocks::newest_beat(&mut *court.pool.acquire().await?).await?;
-    if newest.is_none_or(|beat| now - beat > FRESH) {
-        return Err(Error::Unavailable("no instance has kept the time".to_owned()));
+    if is_fresh(&mut *court.pool.acquire().await?).await? {
+        settle_due(court, game).await
+    } else {
+        Err(Error::Unavailable("no instance has kept the time".to_owned()))
     }
+}
+
+/// How a turn timer has ended a game that was read, if it has.
+///
+/// # Errors
+/// The database's.
+pub(super) async fn overdue_ending(conn: &mut PgConnection, game: &Loaded) -> Result<Option<Ending>> {
+    let clock = Clock::from(&game.row);
+    let due = Due::of(&clock);
+    if game.row.ended_at.is_some() || clock.deadline_at.is_none() || !due.is_over(&clock) {
+        return Ok(None);
+    }
+    match due.ending() {
+        Some(ending) if is_fresh(conn).await? => Ok(Some(ending)),
+        _ => Ok(None),
+    }
+}
+
+async fn settle_due(court: &Court, game: Loaded) -> Result<()> {
     match Due::of(&Clock::from(&game.row)).deed {
         Deed::Abort | Deed::Forfeit => end(court, vec![game.row.game_id]).await,
         Deed::StandIn | Deed::CpuTurn => think(court, game).await,
@@ -216,8 +298,11 @@ async fn end(court: &Court, game_ids: Vec<GameId>) -> Result<()> {
                     && due.is_over(&clock)
                     && let Some(ending) = due.ending()
                 {
-                    let loaded = Loaded::new(row)?;
-                    ends.push(ToEnd { ply_before: loaded.game.ply(), loaded, ending });
+                    match Loaded::new(row) {
+                        Ok(loaded) => ends.push(ToEnd { ply_before: loaded.game.ply(), loaded, ending }),
+                        // An alarm, and no reason to keep the others waiting.
+                        Err(error) => tracing::error!(%error, "a game cannot be ended"),
+                    }
                 }
             }
             if !ends.is_empty() {

@@ -365,9 +365,11 @@ pub(super) async fn begin_game(
         first_before_milli: before[0],
         second_before_milli: before[1],
         position_hash: Position::START.hash().cast_signed(),
-        check_seconds: match next.first.cpu_level() {
-            Some(_) => 0,
-            None => options.turn_seconds.map(i32::from).or(options.absence_seconds).unwrap_or(0),
+        check_seconds: match (next.first.cpu_level(), next.second.cpu_level()) {
+            (Some(_), _) => 0,
+            // In case the wake-up after the first move is lost.
+            (None, Some(_)) => 2,
+            (None, None) => options.turn_seconds.map(i32::from).or(options.absence_seconds).unwrap_or(0),
         },
     };
     store::games::insert(conn, &game).await

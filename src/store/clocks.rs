@@ -1,6 +1,6 @@
 //! What time does to games: which are due, who was seen, and the instances that keep the time.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use hasami_rules::Side;
 use sqlx::PgConnection;
 
@@ -23,6 +23,7 @@ pub struct Clock {
     pub second_seen_at: DateTime<Utc>,
     pub first_away: bool,
     pub second_away: bool,
+    pub idle_from: Option<DateTime<Utc>>,
     pub deadline_at: Option<DateTime<Utc>>,
     pub ply_at: DateTime<Utc>,
     pub ply: i16,
@@ -43,6 +44,7 @@ impl From<&GameRow> for Clock {
             second_seen_at: row.second_seen_at,
             first_away: row.first_away,
             second_away: row.second_away,
+            idle_from: row.idle_from,
             deadline_at: row.deadline_at,
             ply_at: row.ply_at,
             ply: row.ply,
@@ -69,7 +71,7 @@ pub async fn find_checked(conn: &mut PgConnection, limit: i64) -> Result<Vec<Che
         r#"
         select game_id as "game_id: GameId", first_id as "first_id: PlayerId", second_id as "second_id: PlayerId",
                turn_seconds, absence as "absence: Absence", absence_seconds, first_seen_at, second_seen_at, first_away,
-               second_away, deadline_at, ply_at, ply, check_at as "check_at!",
+               second_away, idle_from, deadline_at, ply_at, ply, check_at as "check_at!",
                date_trunc('milliseconds', clock_timestamp()) as "now!"
         from games
         where status = 'playing' and check_at <= statement_timestamp()
@@ -93,6 +95,7 @@ pub async fn find_checked(conn: &mut PgConnection, limit: i64) -> Result<Vec<Che
                 second_seen_at: r.second_seen_at,
                 first_away: r.first_away,
                 second_away: r.second_away,
+                idle_from: r.idle_from,
                 deadline_at: r.deadline_at,
                 ply_at: r.ply_at,
                 ply: r.ply,
@@ -103,7 +106,8 @@ pub async fn find_checked(conn: &mut PgConnection, limit: i64) -> Result<Vec<Che
         .collect())
 }
 
-/// Moves `check_at` of games to a later time, unless somebody else has moved it; the ids of those that were moved.
+/// Moves `check_at` of games, each with its time before and after, to a later time, unless somebody else has moved it;
+/// the ids of those that were moved.
 ///
 /// # Errors
 /// The database's.
@@ -129,6 +133,21 @@ pub async fn postpone(
     .await?)
 }
 
+/// Has a game looked at soon.
+///
+/// # Errors
+/// The database's.
+pub async fn hasten(conn: &mut PgConnection, game_id: GameId) -> Result<()> {
+    sqlx::query!(
+        "update games set check_at = least(check_at, date_trunc('milliseconds', clock_timestamp()) + interval '2 seconds')
+         where game_id = $1 and status = 'playing'",
+        game_id.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Signs of life of both sides of a game.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the columns of `games`")]
@@ -138,7 +157,7 @@ pub struct Seen {
     pub second_seen_at: Option<DateTime<Utc>>,
 }
 
-/// Writes signs of life. Who was seen is not away any more.
+/// Writes signs of life. Who was seen is not away any more, unless the leave came after the sign.
 ///
 /// # Errors
 /// The database's.
@@ -148,8 +167,10 @@ pub async fn write_seen(conn: &mut PgConnection, seen: &[Seen]) -> Result<()> {
     let second: Vec<Option<DateTime<Utc>>> = seen.iter().map(|s| s.second_seen_at).collect();
     sqlx::query!(
         "update games g
-         set first_seen_at = greatest(g.first_seen_at, m.first_seen_at), first_away = g.first_away and m.first_seen_at is null,
-             second_seen_at = greatest(g.second_seen_at, m.second_seen_at), second_away = g.second_away and m.second_seen_at is null
+         set first_away = g.first_away and (m.first_seen_at > g.first_seen_at) is not true,
+             first_seen_at = greatest(g.first_seen_at, m.first_seen_at),
+             second_away = g.second_away and (m.second_seen_at > g.second_seen_at) is not true,
+             second_seen_at = greatest(g.second_seen_at, m.second_seen_at)
          from unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) as m (game_id, first_seen_at, second_seen_at)
          where g.game_id = m.game_id and g.status = 'playing'",
         &game_ids as &[GameId],
@@ -161,16 +182,17 @@ pub async fn write_seen(conn: &mut PgConnection, seen: &[Seen]) -> Result<()> {
     Ok(())
 }
 
-/// Marks a side of a running game as away, from now on, and has the game looked at. Doing it again changes nothing.
+/// Marks a side of a running game as away, from now on, and has the game looked at. Doing it again changes nothing, and
+/// within the first moves it makes the wait for them no longer.
 ///
 /// # Errors
 /// The database's.
 pub async fn set_away(conn: &mut PgConnection, game_id: GameId, side: Side) -> Result<()> {
     sqlx::query!(
         "update games
-         set first_seen_at = case when $2 then now_ms else first_seen_at end, first_away = first_away or $2,
-             second_seen_at = case when $2 then second_seen_at else now_ms end, second_away = second_away or not $2,
-             check_at = least(check_at, now_ms)
+         set first_seen_at = case when $2 and ply >= 2 then now_ms else first_seen_at end, first_away = first_away or $2,
+             second_seen_at = case when $2 or ply < 2 then second_seen_at else now_ms end, second_away = second_away or not $2,
+             check_at = now_ms
          from date_trunc('milliseconds', clock_timestamp()) as now_ms
          where game_id = $1 and status = 'playing' and not case when $2 then first_away else second_away end",
         game_id.0,
@@ -224,18 +246,23 @@ pub async fn beat(conn: &mut PgConnection, instance_id: uuid::Uuid, now: DateTim
     Ok(())
 }
 
-/// Gives time back to every running deadline: those of timers, and those of players awaited without one.
+/// Gives back the time since the last beat to every running deadline: those of timers, those of players awaited without
+/// one, and the week of idle games. What began since then lost less.
 ///
 /// # Errors
 /// The database's.
-pub async fn give_back(conn: &mut PgConnection, time: TimeDelta) -> Result<u64> {
+pub async fn give_back(conn: &mut PgConnection, beat: DateTime<Utc>, now: DateTime<Utc>) -> Result<u64> {
+    // However many games it are.
+    sqlx::raw_sql("set local statement_timeout = 0").execute(&mut *conn).await?;
     let done = sqlx::query!(
         "update games
-         set deadline_at = deadline_at + $1 * interval '1 millisecond',
-             first_seen_at = greatest(first_seen_at, ply_at) + $1 * interval '1 millisecond',
-             second_seen_at = greatest(second_seen_at, ply_at) + $1 * interval '1 millisecond'
+         set deadline_at = deadline_at + ($2 - least($2, greatest($1::timestamptz, ply_at))),
+             first_seen_at = greatest(first_seen_at, ply_at) + ($2 - least($2, greatest($1, ply_at, first_seen_at))),
+             second_seen_at = greatest(second_seen_at, ply_at) + ($2 - least($2, greatest($1, ply_at, second_seen_at))),
+             idle_from = $2::timestamptz
          where status = 'playing'",
-        time.num_milliseconds() as f64,
+        beat,
+        now,
     )
     .execute(conn)
     .await?;

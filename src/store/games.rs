@@ -70,6 +70,7 @@ pub struct GameRow {
     pub second_seen_at: DateTime<Utc>,
     pub first_away: bool,
     pub second_away: bool,
+    pub idle_from: Option<DateTime<Utc>>,
     pub status: GameStatus,
     pub draw_offer: Option<Word<Side>>,
     pub deadline_at: Option<DateTime<Utc>>,
@@ -200,7 +201,7 @@ pub async fn find_many(conn: &mut PgConnection, game_ids: &[GameId]) -> Result<V
                g.started_at, g.rerun_of as "rerun_of: GameId", g.rerun as "rerun: GameId",
                g.winner as "winner: Word<Side>", g.termination as "termination: Word<Termination>", g.ended_at,
                g.first_before_milli, g.second_before_milli, g.first_after_milli, g.second_after_milli,
-               g.first_seen_at, g.second_seen_at, g.first_away, g.second_away,
+               g.first_seen_at, g.second_seen_at, g.first_away, g.second_away, g.idle_from,
                g.status as "status: GameStatus", g.draw_offer as "draw_offer: Word<Side>", g.deadline_at, g.ply_at,
                g.position_hash, g.ply, g.log, date_trunc('milliseconds', clock_timestamp()) as "now!"
         from games g
@@ -219,9 +220,8 @@ pub async fn find_many(conn: &mut PgConnection, game_ids: &[GameId]) -> Result<V
 #[expect(missing_docs, reason = "the columns of `games` that a move changes")]
 pub struct Append {
     pub game_id: GameId,
-    pub first_away: bool,
-    pub second_away: bool,
-    pub draw_offer: Option<Side>,
+    /// Whether who moved is away: the computer did it.
+    pub away: bool,
     pub deadline_at: Option<DateTime<Utc>>,
     /// The ply that the move becomes.
     pub ply: i16,
@@ -231,15 +231,14 @@ pub struct Append {
     pub record: Vec<u8>,
 }
 
-/// Writes one ply in each game that still stands at the ply before it; the ids of those.
+/// Writes one ply in each game that still stands at the ply before it; the ids of those. What others may change
+/// meanwhile, the opponent's being away and the opponent's offer, stays as it stands.
 ///
 /// # Errors
 /// The database's.
 pub async fn append_many(conn: &mut PgConnection, appends: &[Append]) -> Result<Vec<GameId>> {
     let game_ids: Vec<GameId> = appends.iter().map(|a| a.game_id).collect();
-    let first_away: Vec<bool> = appends.iter().map(|a| a.first_away).collect();
-    let second_away: Vec<bool> = appends.iter().map(|a| a.second_away).collect();
-    let offers: Vec<Option<&str>> = appends.iter().map(|a| a.draw_offer.map(Side::as_str)).collect();
+    let away: Vec<bool> = appends.iter().map(|a| a.away).collect();
     let deadlines: Vec<Option<DateTime<Utc>>> = appends.iter().map(|a| a.deadline_at).collect();
     let plies: Vec<i16> = appends.iter().map(|a| a.ply).collect();
     let hashes: Vec<i64> = appends.iter().map(|a| a.position_hash).collect();
@@ -248,18 +247,17 @@ pub async fn append_many(conn: &mut PgConnection, appends: &[Append]) -> Result<
     Ok(sqlx::query_scalar!(
         r#"
         update games g
-        set first_away = m.first_away, second_away = m.second_away, draw_offer = m.draw_offer, deadline_at = m.deadline_at,
-            ply = m.ply, position_hash = m.position_hash, ply_at = m.ply_at, log = m.record || g.log
-        from unnest($1::uuid[], $2::boolean[], $3::boolean[], $4::text[], $5::timestamptz[], $6::smallint[], $7::bigint[],
-                    $8::timestamptz[], $9::bytea[])
-             as m (game_id, first_away, second_away, draw_offer, deadline_at, ply, position_hash, ply_at, record)
+        set first_away = case when m.ply % 2 = 1 then m.away else g.first_away end,
+            second_away = case when m.ply % 2 = 1 then g.second_away else m.away end,
+            draw_offer = nullif(g.draw_offer, case when m.ply % 2 = 1 then 'first' else 'second' end),
+            deadline_at = m.deadline_at, ply = m.ply, position_hash = m.position_hash, ply_at = m.ply_at, log = m.record || g.log
+        from unnest($1::uuid[], $2::boolean[], $3::timestamptz[], $4::smallint[], $5::bigint[], $6::timestamptz[], $7::bytea[])
+             as m (game_id, away, deadline_at, ply, position_hash, ply_at, record)
         where g.game_id = m.game_id and g.ply = m.ply - 1 and g.status = 'playing'
         returning g.game_id as "game_id: GameId"
         "#,
         &game_ids as &[GameId],
-        &first_away,
-        &second_away,
-        &offers as &[Option<&str>],
+        &away,
         &deadlines as &[Option<DateTime<Utc>>],
         &plies,
         &hashes,

@@ -269,7 +269,7 @@ pub async fn hold(conn: &mut PgConnection, tickets: &[(PlayerId, TicketId)]) -> 
     Ok(sqlx::query_scalar!(
         r#"
         select ticket_id as "ticket_id: TicketId" from tickets
-        where player_id = any($1) and ticket_id = any($2) and status = 'waiting'
+        where player_id = any($1) and ticket_id = any($2) and status = 'waiting' and expires_at > clock_timestamp()
         order by player_id for no key update
         "#,
         &players as &[PlayerId],

@@ -92,7 +92,7 @@ pub async fn count_listed(conn: &mut PgConnection) -> Result<Vec<(WinRule, i64)>
     let rows = sqlx::query!(
         r#"
         select ladder as "ladder!: Word<WinRule>", sum(players) as "players!" from (
-            select ladder, players from rank_buckets where level = 1
+            select ladder, players from rank_buckets where ladder = any('{capture5,lead3,captureall}') and level = 1
             union all
             select ladder, change from rank_deltas
         ) parts

@@ -343,3 +343,51 @@ async fn two_sweeps_settle_each_game_once() {
         assert_eq!(rows.len(), 30);
     }
 }
+
+#[tokio::test]
+async fn a_leave_holds_against_a_sign_of_life_before_it() {
+    let app = TestApp::start().await;
+    let (ana, ben) = players(&app).await;
+    for _ in 0..3 {
+        let game = app.begin(&ana, &ben, json!({ "absence_seconds": 20 })).await;
+        app.play_line(&game, [&ana, &ben], FOUR).await;
+        pass(&app, &game, 10).await;
+        // The page is read, and left before the sign of it is written.
+        let state = app.get_as(&ana, &format!("/v1/games/{game}")).await.expect(200);
+        let seat = format!("/v1/tables/{}/seat", state["table_id"].as_str().unwrap());
+        app.delete_as(&ana, &seat).await.expect(200);
+        until(&app, &game, |g| g["ply"] == 5).await;
+        app.resign(&game, &ben).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn leaving_makes_the_wait_for_a_first_move_no_longer() {
+    let app = TestApp::start().await;
+    let (ana, ben) = players(&app).await;
+    let game = app.begin(&ana, &ben, json!({ "absence_seconds": 20 })).await;
+    pass(&app, &game, 15).await;
+    let table = app.game(&game).await["table_id"].as_str().unwrap().to_owned();
+    app.delete_as(&ana, &format!("/v1/tables/{table}/seat")).await.expect(200);
+    pass(&app, &game, 6).await;
+    let ended = until(&app, &game, |g| g["status"] == "aborted").await;
+    assert_eq!(instant(&ended["ended_at"]) - instant(&ended["started_at"]), TimeDelta::seconds(20));
+}
+
+#[tokio::test]
+async fn whose_time_is_over_neither_resigns_nor_agrees() {
+    let app = TestApp::start().await;
+    let (ana, ben) = players(&app).await;
+    for (who, action) in [(&ana, "resign"), (&ben, "resign"), (&ana, "draw"), (&ben, "draw")] {
+        let game = app.begin(&ana, &ben, json!({ "turn_seconds": 30, "absence": "forfeit" })).await;
+        app.play_line(&game, [&ana, &ben], FOUR).await;
+        pass(&app, &game, 31).await;
+        let body = if action == "draw" { json!({ "action": "offer" }) } else { json!({}) };
+        let answer = app.post_as(who, &format!("/v1/games/{game}/{action}"), body).await;
+        let state = until(&app, &game, |g| g["status"] == "finished").await;
+        assert_eq!((&state["termination"], &state["winner"]), (&json!("timeout"), &json!("second")), "{action}");
+        if action == "resign" {
+            answer.problem(409, "game_over");
+        }
+    }
+}

@@ -105,3 +105,27 @@ async fn accepting_races_with_the_move_that_takes_the_offer_back() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_offer_outlives_the_opponents_move_that_comes_at_the_same_time() {
+    let app = TestApp::start().await;
+    let (ana, ben) = (app.guest().await, app.guest().await);
+    for _ in 0..20 {
+        let game = app.begin(&ana, &ben, json!({ "rated": false })).await;
+        app.play_line(&game, [&ana, &ben], FOUR).await;
+        let (moved, offered) = futures_util::join!(app.play(&game, &ana, "c1c2", 5), say(&app, &game, &ben, "offer"));
+        moved.expect(201);
+        offered.expect(200);
+        assert_eq!(offer(&app, &game).await, "second");
+    }
+}
+
+#[tokio::test]
+async fn declining_an_agreed_draw_is_too_late() {
+    let app = TestApp::start().await;
+    let (ana, ben) = (app.guest().await, app.guest().await);
+    let game = app.begin(&ana, &ben, json!({})).await;
+    say(&app, &game, &ana, "offer").await.expect(200);
+    say(&app, &game, &ben, "accept").await.expect(200);
+    say(&app, &game, &ben, "decline").await.problem(409, "game_over");
+}
