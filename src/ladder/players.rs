@@ -1,4 +1,4 @@
-//! Players: enter as guest, register, claim a name, log in, refresh, log out.
+//! Players: enter as guest, register, claim a name, log in, refresh, log out; bots of the house.
 
 use sqlx::{PgConnection, PgPool};
 
@@ -118,6 +118,25 @@ pub async fn log_in(pool: &PgPool, passwords: &Passwords, username: &Username, p
             }
             let player = store::players::find(conn, player_id).await?.ok_or(Error::PlayerNotFound)?;
             open_session(conn, player).await
+        })
+    })
+    .await
+}
+
+/// Adds bots, all of them or none. Nobody can log in as them: they have neither password nor session.
+///
+/// # Errors
+/// `NameTaken`.
+pub async fn add_bots(pool: &PgPool, bots: Vec<(Username, DisplayName)>) -> Result<Vec<PlayerId>> {
+    let bots: Vec<_> = bots.into_iter().map(|(username, shown)| (PlayerId::new(), username, shown)).collect();
+    store::transaction(pool, move |conn| {
+        let bots = bots.clone();
+        Box::pin(async move {
+            for (player_id, username, shown) in &bots {
+                store::players::insert(conn, *player_id, PlayerKind::Bot, username, None).await?;
+                store::players::set_display_name(conn, *player_id, Some(shown)).await?;
+            }
+            Ok(bots.into_iter().map(|(player_id, ..)| player_id).collect())
         })
     })
     .await
