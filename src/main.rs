@@ -59,6 +59,13 @@ enum Command {
     Import(commands::import::ImportArgs),
     /// Print the OpenAPI document
     Openapi,
+    /// Fill an empty ladder with bots and some hundred games between them, to look at
+    ///
+    /// The bots are the computer at its levels 1 to 6, and play real games: all three leaderboards, histories and pages of
+    /// players have something on them at once. Three casual games are left running, which the service plays on, a move a
+    /// minute; and at three tables the computer waits for whoever sits down. No password is set, so nobody can log in as one
+    /// of the bots. Works on a database without players only, and changes nothing in any other.
+    Demo(commands::demo::DemoArgs),
     /// Fill an empty database with made-up players, to measure leaderboards at that size
     Fill(commands::fill::FillArgs),
     /// Play games against a running service and tell how fast that goes
@@ -97,6 +104,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(args) => commands::import::run(args).await,
         Command::Postgres(args) => commands::postgres::run(args).await,
         Command::Openapi => commands::openapi::run(),
+        Command::Demo(args) => commands::demo::run(args).await,
         Command::Fill(args) => commands::fill::run(args).await,
         Command::Load(args) => commands::load::run(args).await,
         Command::Match(args) => commands::matches::run(args).await,

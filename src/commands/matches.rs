@@ -216,7 +216,7 @@ fn play(args: &MatchArgs, pair: Pair, number: u64) -> Tally {
 }
 
 /// A game of six random plies after which nobody has lost a piece, nor is about to.
-fn opening(options: GameOptions, seed: u64) -> Game {
+pub fn opening(options: GameOptions, seed: u64) -> Game {
     let mut state = seed;
     loop {
         let mut game = Game::new(options);
@@ -235,7 +235,7 @@ fn opening(options: GameOptions, seed: u64) -> Game {
 }
 
 /// A number that looks as if it had nothing to do with this one: a step of splitmix64.
-const fn mixed(number: u64) -> u64 {
+pub const fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub mod demo;
 pub mod export;
 pub mod fill;
 pub mod import;

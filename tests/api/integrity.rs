@@ -18,7 +18,7 @@ use crate::random::play_pair;
 const SHUFFLE: &str = "a1a2 a9a8 a2a1 a8a9 a1a2 a9a8 a2a1 a8a9 a1a2 a9a8 a2a1 a8a9";
 
 /// Runs a command on a database.
-fn run(database: &PgConnectOptions, args: &[&str]) -> Output {
+pub fn run(database: &PgConnectOptions, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hasami-ladder"))
         .args(args)
         .args(["--log", "warn"])
@@ -29,7 +29,7 @@ fn run(database: &PgConnectOptions, args: &[&str]) -> Output {
 
 /// What a command said, which must end so.
 #[track_caller]
-fn ends(output: &Output, code: i32) -> String {
+pub fn ends(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}{}", String::from_utf8_lossy(&output.stderr));
     said
@@ -149,7 +149,7 @@ async fn what_cannot_be_read_is_no_mismatch() {
 }
 
 /// An export of a database, line by line.
-fn export(database: &PgConnectOptions) -> Vec<String> {
+pub fn export(database: &PgConnectOptions) -> Vec<String> {
     ends(&run(database, &["export"]), 0).lines().map(str::to_owned).collect()
 }
 

@@ -12,6 +12,7 @@ mod clocks;
 mod computer;
 mod contract;
 mod damage;
+mod demo;
 mod draws;
 mod formula;
 mod games;
