@@ -1,4 +1,7 @@
 //! The leaderboard in its own order, page by page, each in one statement; how a rank is counted is `ranks`' affair.
+//!
+//! The literal limits are the largest page and one row: they tell the planner, which does not see arguments, that only few
+//! rows are wanted.
 
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
@@ -58,10 +61,10 @@ pub async fn page(
             select ladder, username, kind, rating_milli, wins + draws + losses as games
             from ratings
             where ladder = $1 and listed and rating_milli <= $2 and (rating_milli < $2 or username > $3)
-            order by rating_milli desc, username limit $4
+            order by rating_milli desc, username limit 101
         ) r
         window page as (order by rating_milli desc, username)
-        order by rating_milli desc, username
+        order by rating_milli desc, username limit $4
         "#,
         ladder.as_str(),
         rating,
@@ -95,10 +98,10 @@ pub async fn page_of_kind(
             select ladder, username, kind, rating_milli, wins + draws + losses as games
             from ratings
             where ladder = $1 and kind = $2 and listed and rating_milli <= $3 and (rating_milli < $3 or username > $4)
-            order by rating_milli desc, username limit $5
+            order by rating_milli desc, username limit 101
         ) r
         window page as (order by rating_milli desc, username)
-        order by rating_milli desc, username
+        order by rating_milli desc, username limit $5
         "#,
         ladder.as_str(),
         kind as PlayerKind,
@@ -130,23 +133,23 @@ pub async fn around(
             from ratings where player_id = $2 and ladder = $1 and listed
         ),
         around as (
-            select above.* from own cross join lateral (
+            select above.* from own cross join lateral (select * from (
                 select ladder, username, kind, rating_milli, wins + draws + losses as games
                 from ratings
                 where ladder = $1 and listed and rating_milli >= own.rating_milli
                   and (rating_milli > own.rating_milli or username < own.username)
-                order by rating_milli, username desc limit $3
-            ) above
+                order by rating_milli, username desc limit 101
+            ) nearest order by rating_milli, username desc limit $3) above
             union all
             select * from own
             union all
-            select below.* from own cross join lateral (
+            select below.* from own cross join lateral (select * from (
                 select ladder, username, kind, rating_milli, wins + draws + losses as games
                 from ratings
                 where ladder = $1 and listed and rating_milli <= own.rating_milli
                   and (rating_milli < own.rating_milli or username > own.username)
-                order by rating_milli desc, username limit $4
-            ) below
+                order by rating_milli desc, username limit 101
+            ) nearest order by rating_milli desc, username limit $4) below
         )
         select username as "username!", kind as "kind!: PlayerKind", rating_milli as "rating_milli!", games as "games!",
                case when row_number() over page = 1 then "#,
