@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 const GAMES: usize = 10_000;
 /// Analyses waiting, at most.
 const ANALYSES: usize = 16;
-/// How much less of a core a thought gets than a request: the weight of niceness 10 is about a tenth.
-const NICENESS: i32 = 10;
+/// The nicest there is: a thought gets what requests leave of a core.
+const NICENESS: i32 = 19;
 
 /// What to look for the best move in.
 #[derive(Debug, Clone)]

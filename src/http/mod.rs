@@ -70,7 +70,8 @@ impl Service {
     pub fn start(options: PgConnectOptions, connections: u32, secret: &[u8]) -> Result<(Self, Worker)> {
         let pool = store::pool(options.clone(), connections);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let thinker = Thinker::start(threads)?;
+        // Half of the cores never have to switch from a thought to a request.
+        let thinker = Thinker::start((threads / 2).max(1))?;
         let presence = Presence::default();
         let (wake, due_now) = tokio::sync::mpsc::channel(1024);
         let court = Court { pool: pool.clone(), thinker: thinker.clone(), presence: presence.clone(), due_now: wake };
