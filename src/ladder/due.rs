@@ -60,8 +60,11 @@ impl Due {
         if clock.ply < FIRST_MOVES {
             return due(clock.deadline_at.unwrap_or(absent_at), Deed::Abort);
         }
+        let against_computer = seat(clock, side.other()).0.cpu_level().is_some();
         let deed = match clock.absence {
             Absence::Wait => return due(idle, too_long),
+            // Nobody waits for this move: the computer is not to play against itself.
+            Absence::Cpu if against_computer && clock.deadline_at.is_none() => return due(idle, too_long),
             Absence::Cpu => Deed::StandIn,
             Absence::Forfeit => Deed::Forfeit,
         };
@@ -246,6 +249,8 @@ mod tests {
         c.ply = 6;
         assert!(!is_at_once(&c));
         assert_eq!(Due::of(&c).check_at(&c), at(103));
+        assert_eq!(due(&c), (Deed::Forfeit, 100 + WEEK), "the computer does not play against itself");
+        c.absence = Absence::Forfeit;
         c.now = at(119);
         assert_eq!(Due::of(&c).check_at(&c), at(120), "never later than what is due");
         c.absence_seconds = Some(86_400);
