@@ -91,7 +91,8 @@ pub struct DrawBody {
 /// Offer, accept or decline a draw
 ///
 /// Either side may offer one, on either side's turn; `draw_offer` of the game tells whose offer stands. It stands until
-/// the opponent declines it, who made it moves, or the game ends. Offering twice is 200; the computer never agrees.
+/// the opponent declines it, who made it moves, or the game ends. Offering twice is 200; an offer that meets the opponent's
+/// is an agreement. The computer never agrees.
 #[utoipa::path(
     tag = "games",
     operation_id = "draw",

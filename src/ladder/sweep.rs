@@ -69,6 +69,8 @@ impl Sweep {
         if !is_fresh(&mut *self.court.pool.acquire().await?).await? {
             return Ok(0);
         }
+        // Who was seen just now is not absent.
+        self.court.presence.write(&self.court.pool).await?;
         let mut done = 0;
         let mut others = 0;
         for _ in 0..ROUNDS {
@@ -205,6 +207,8 @@ impl Sweep {
     }
 
     async fn attend_now(&self, game_id: GameId) -> Result<()> {
+        // Who came back just now is not played for.
+        self.court.presence.write(&self.court.pool).await?;
         let game = {
             let _permit = self.permits.acquire().await;
             games::load(&mut *self.court.pool.acquire().await?, game_id).await?
