@@ -1,6 +1,6 @@
 //! What is due is done: by any instance, each game once, through the same guarded updates as a player's move.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub struct Sweep {
     instance_id: uuid::Uuid,
     /// Transactions that end games, and games read for the computer.
     permits: Arc<Semaphore>,
-    /// Games that the computer thinks about.
-    thoughts: Arc<Mutex<HashSet<GameId>>>,
+    /// Games that are attended to, and whether something was due in them again meanwhile.
+    thoughts: Arc<Mutex<HashMap<GameId, bool>>>,
 }
 
 impl Sweep {
@@ -186,12 +186,13 @@ impl Sweep {
     pub fn attend(&self, game_id: GameId) {
         let sweep = self.clone();
         tokio::spawn(async move {
-            // One thought about a game at a time.
-            if !sweep.thoughts().insert(game_id) {
+            // One thought about a game at a time; a second one comes after it.
+            if sweep.thoughts().insert(game_id, true).is_some() {
                 return;
             }
             let _done = Thought { sweep: &sweep, game_id };
-            if let Err(error) = sweep.attend_now(game_id).await {
+            while sweep.is_wanted(game_id) {
+                let Err(error) = sweep.attend_now(game_id).await else { continue };
                 match error {
                     Error::Unavailable(_) | Error::Overloaded => {
                         tracing::warn!(game.id = %game_id, %error, "what is due in a game was not done");
@@ -206,6 +207,21 @@ impl Sweep {
         });
     }
 
+    /// Whether something was due since the last look. The answer ends the attention to a game if it is no.
+    fn is_wanted(&self, game_id: GameId) -> bool {
+        let mut thoughts = self.thoughts();
+        match thoughts.get_mut(&game_id) {
+            Some(again) if *again => {
+                *again = false;
+                true
+            }
+            _ => {
+                thoughts.remove(&game_id);
+                false
+            }
+        }
+    }
+
     async fn attend_now(&self, game_id: GameId) -> Result<()> {
         // Who came back just now is not played for.
         self.court.presence.write(&self.court.pool).await?;
@@ -216,7 +232,7 @@ impl Sweep {
         settle_due(&self.court, game).await
     }
 
-    fn thoughts(&self) -> MutexGuard<'_, HashSet<GameId>> {
+    fn thoughts(&self) -> MutexGuard<'_, HashMap<GameId, bool>> {
         self.thoughts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -230,7 +246,7 @@ impl Sweep {
     }
 }
 
-/// A thought under way; over even if it panics.
+/// A thought under way, which a panic ends too.
 struct Thought<'a> {
     sweep: &'a Sweep,
     game_id: GameId,
@@ -238,7 +254,9 @@ struct Thought<'a> {
 
 impl Drop for Thought<'_> {
     fn drop(&mut self) {
-        self.sweep.thoughts().remove(&self.game_id);
+        if std::thread::panicking() {
+            self.sweep.thoughts().remove(&self.game_id);
+        }
     }
 }
 
