@@ -33,8 +33,10 @@ const LEASE: TimeDelta = TimeDelta::seconds(5);
 const BEAT: TimeDelta = TimeDelta::seconds(2);
 /// An instance that beat so long ago may still be there. A shorter outage is not given back.
 pub const FRESH: TimeDelta = TimeDelta::seconds(6);
-/// How well the computer plays for somebody who is absent.
+/// How well the computer plays for somebody who is absent,
 const STAND_IN: u8 = 5;
+/// and where both are, so that games that nobody follows take no time from others.
+const STAND_IN_FOR_BOTH: u8 = 2;
 
 /// Rounds of one run at most, so that what else is driven by the clock has its turn.
 const ROUNDS: usize = 20;
@@ -343,7 +345,8 @@ async fn think(court: &Court, game: Loaded) -> Result<()> {
     if game.row.ended_at.is_some() || !due.is_over(&clock) || due.ending().is_some() {
         return Ok(());
     }
-    let number = game.row.player(due.side).cpu_level().unwrap_or(STAND_IN);
+    let stand_in = if game.row.first_away && game.row.second_away { STAND_IN_FOR_BOTH } else { STAND_IN };
+    let number = game.row.player(due.side).cpu_level().unwrap_or(stand_in);
     let level = Level::new(number).ok_or_else(|| Error::Internal(format!("the computer has no level {number}")))?;
     let ply = game.game.ply() + 1;
     let mv = court.thinker.choose(game.game, level).await?;

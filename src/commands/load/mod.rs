@@ -181,8 +181,12 @@ impl Load {
 
     /// Plays one game, or as much of it as there is time for. Whether it ended.
     async fn play_game(&self, seat: &mut Seat, record: &mut Record, end: Instant) -> Result<bool, String> {
-        let timer = self.args.turn_seconds.map(|seconds| format!(r#","turn_seconds":{seconds}"#)).unwrap_or_default();
-        let options = format!(r#"{{"win_rule":"{}","rated":{}{timer}}}"#, self.args.win_rule, !self.args.casual);
+        // The computer is not to play on with what a run leaves behind, while the next one is measured.
+        let time = match self.args.turn_seconds {
+            Some(seconds) => format!(r#""turn_seconds":{seconds}"#),
+            None => r#""absence_seconds":86400"#.to_owned(),
+        };
+        let options = format!(r#"{{"win_rule":"{}","rated":{},{time}}}"#, self.args.win_rule, !self.args.casual);
         let game_id = seat.client.begin(&seat.tokens, &options).await?;
         let path = format!("/v1/games/{game_id}/moves");
         let mut game = Game::new(GameOptions { win_rule: self.args.win_rule, move_limit: None });
