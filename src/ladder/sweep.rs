@@ -314,8 +314,14 @@ async fn end(court: &Court, game_ids: Vec<GameId>) -> Result<()> {
     store::transaction(&court.pool, move |conn| {
         let game_ids = game_ids.clone();
         Box::pin(async move {
+            // What the clock said when the games were read counts only if somebody had kept it until then.
+            store::clocks::hold_beats(conn).await?;
+            let rows = store::games::find_many(conn, &game_ids).await?;
+            if !is_fresh(conn).await? {
+                return Ok(());
+            }
             let mut ends = Vec::new();
-            for row in store::games::find_many(conn, &game_ids).await? {
+            for row in rows {
                 let clock = Clock::from(&row);
                 let due = Due::of(&clock);
                 if row.ended_at.is_none()

@@ -229,6 +229,17 @@ pub async fn lock_beats(conn: &mut PgConnection) -> Result<()> {
     Ok(())
 }
 
+/// Keeps time from being given back until the transaction ends.
+///
+/// # Errors
+/// The database's.
+pub async fn hold_beats(conn: &mut PgConnection) -> Result<()> {
+    sqlx::query!("select pg_advisory_xact_lock_shared(hashtextextended('hasami-ladder: beat', 0))")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// Writes an instance's beat, and forgets instances that have been silent for a day.
 ///
 /// # Errors
