@@ -70,6 +70,12 @@ impl PlayerId {
         Self(Uuid::from_u128(CPU | level as u128))
     }
 
+    /// Whether this is the computer, at whatever level.
+    #[must_use]
+    pub fn is_computer(self) -> bool {
+        self.cpu_level().is_some()
+    }
+
     /// The computer's level, if this is the computer.
     #[must_use]
     pub fn cpu_level(self) -> Option<u8> {

@@ -2,12 +2,13 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use hasami_rules::{GameOptions, MAX_PLIES, Position};
+use hasami_rules::Position;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Service;
 use super::extract::Body;
+use super::rules::game_options;
 use super::views::WinRuleView;
 use crate::error::{Error, Result};
 use crate::ladder::games;
@@ -81,14 +82,11 @@ pub struct AnalysisView {
 #[post("/v1/analysis")]
 pub async fn analyse(service: Data<Service>, body: Body<Analyse>) -> Result<HttpResponse> {
     let Analyse { win_rule, move_limit, position, moves, nodes } = body.0;
-    if move_limit.is_some_and(|limit| !(1..=MAX_PLIES).contains(&limit)) {
-        return Err(Error::field("move_limit", "a move limit is null or 1 to 2000 plies"));
-    }
+    let options = game_options(win_rule, move_limit)?;
     let nodes = nodes.unwrap_or(DEFAULT_NODES);
     if !(1..=MAX_NODES).contains(&nodes) {
         return Err(Error::field("nodes", "nodes are 1 to 1000000"));
     }
-    let options = GameOptions { win_rule: win_rule.unwrap_or(WinRuleView::Capture5).into(), move_limit };
     let position: Option<Position> = match position {
         Some(text) => Some(text.parse().map_err(|_| {
             Error::field("position", "a position is nine ranks and the side to move, as games show it")

@@ -70,6 +70,17 @@ pub struct ValidatedView {
     error: Option<PlyErrorView>,
 }
 
+/// The options of moves that belong to no table.
+///
+/// # Errors
+/// Names the move limit.
+pub(super) fn game_options(win_rule: Option<WinRuleView>, move_limit: Option<u16>) -> Result<GameOptions> {
+    if move_limit.is_some_and(|limit| !(1..=hasami_rules::MAX_PLIES).contains(&limit)) {
+        return Err(Error::field("move_limit", "a move limit is null or 1 to 2000 plies"));
+    }
+    Ok(GameOptions { win_rule: win_rule.unwrap_or(WinRuleView::Capture5).into(), move_limit })
+}
+
 /// Validate moves
 ///
 /// Replays a list of moves by the rules, without a game or a login, and names the first that cannot be made.
@@ -85,11 +96,7 @@ pub struct ValidatedView {
 #[post("/v1/validate")]
 pub async fn validate(body: Body<Validate>) -> Result<HttpResponse> {
     let Validate { win_rule, move_limit, moves } = body.0;
-    if move_limit.is_some_and(|limit| !(1..=hasami_rules::MAX_PLIES).contains(&limit)) {
-        return Err(Error::field("move_limit", "a move limit is null or 1 to 2000 plies"));
-    }
-    let options = GameOptions { win_rule: win_rule.unwrap_or(WinRuleView::Capture5).into(), move_limit };
-    let validated = games::validate(options, &moves);
+    let validated = games::validate(game_options(win_rule, move_limit)?, &moves);
     let error = validated.error.map(|(ply, why)| match why {
         NoMove::Malformed => PlyErrorView { ply, code: "malformed_move", reason: None },
         NoMove::Illegal(reason) => PlyErrorView { ply, code: "illegal_move", reason: Some(reason.as_str()) },

@@ -50,7 +50,7 @@ impl Due {
         let side = mover(clock.ply.cast_unsigned() + 1);
         let (player, seen_at, away) = seat(clock, side);
         let due = |at, deed| Self { at, deed, side };
-        if player.cpu_level().is_some() {
+        if player.is_computer() {
             return due(clock.ply_at, Deed::CpuTurn);
         }
         let idle = clock.idle_from.map_or(clock.ply_at, |from| from.max(clock.ply_at)) + IDLE;
@@ -60,7 +60,7 @@ impl Due {
         if clock.ply < FIRST_MOVES {
             return due(clock.deadline_at.unwrap_or(absent_at), Deed::Abort);
         }
-        let against_computer = seat(clock, side.other()).0.cpu_level().is_some();
+        let against_computer = seat(clock, side.other()).0.is_computer();
         let deed = match clock.absence {
             Absence::Wait => return due(idle, too_long),
             // Nobody waits for this move: the computer is not to play against itself.
@@ -82,6 +82,12 @@ impl Due {
         self.at < clock.now || self.deed == Deed::CpuTurn
     }
 
+    /// Whether a turn timer has brought it about, which comes before whatever is asked for later.
+    #[must_use]
+    pub fn is_past_deadline(&self, clock: &Clock) -> bool {
+        clock.deadline_at.is_some() && self.deed != Deed::CpuTurn && self.is_over(clock)
+    }
+
     /// How the game ends by it, if it does.
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {
@@ -101,7 +107,7 @@ impl Due {
     pub fn check_at(&self, clock: &Clock) -> DateTime<Utc> {
         let at_once = |side| {
             let (player, _, away) = seat(clock, side);
-            player.cpu_level().is_some() || (away && clock.deadline_at.is_none() && clock.absence != Absence::Wait)
+            player.is_computer() || (away && clock.deadline_at.is_none() && clock.absence != Absence::Wait)
         };
         if !at_once(self.side.other()) {
             return self.at;

@@ -102,8 +102,8 @@ where
             }
             let options = change(table.options());
             options.validate()?;
-            let computer = |seat: Option<PlayerId>| seat.is_some_and(|p| p.cpu_level().is_some());
-            if options.rated && (computer(table.leading_id) || computer(table.following_id)) {
+            let seated = [table.leading_id, table.following_id];
+            if options.rated && seated.into_iter().flatten().any(PlayerId::is_computer) {
                 let why = "the computer has a seat, and plays casual games only".to_owned();
                 return Err(InvalidOption { name: "rated", why }.into());
             }
@@ -176,7 +176,7 @@ pub async fn seat_computer(pool: &PgPool, table_id: TableId, host: PlayerId, lev
                 return Ok((table, false));
             }
             let mut seats = seats_of(&table);
-            let at_another_level = |seat: Option<PlayerId>| seat.is_some_and(|p| p.cpu_level().is_some());
+            let at_another_level = |seat: Option<PlayerId>| seat.is_some_and(PlayerId::is_computer);
             let replaces = at_another_level(seats.leading) || at_another_level(seats.following);
             if replaces && table.running {
                 return Err(Error::GameRunning);
@@ -232,7 +232,7 @@ pub async fn leave(pool: &PgPool, table_id: TableId, player: PlayerId) -> Result
                 return Ok(table);
             }
             let other = [table.leading_id, table.following_id].into_iter().flatten().find(|p| *p != player);
-            let closed = other.is_none_or(|p| p.cpu_level().is_some()) && table.host_id == player;
+            let closed = other.is_none_or(PlayerId::is_computer) && table.host_id == player;
             let seats = Seats {
                 leading: other,
                 following: None,
@@ -271,7 +271,7 @@ pub async fn ask_next(pool: &PgPool, table_id: TableId, player: PlayerId) -> Res
                 return Err(Error::GameRunning);
             }
             // The computer always agrees.
-            let agrees = |seat: Option<PlayerId>| seat.is_some_and(|p| p == player || p.cpu_level().is_some());
+            let agrees = |seat: Option<PlayerId>| seat.is_some_and(|p| p == player || p.is_computer());
             let mut seats = seats_of(&table);
             seats.leading_wants_next |= agrees(seats.leading);
             seats.following_wants_next |= agrees(seats.following);
@@ -365,11 +365,11 @@ pub(super) async fn begin_game(
         first_before_milli: before[0],
         second_before_milli: before[1],
         position_hash: Position::START.hash().cast_signed(),
-        check_seconds: match (next.first.cpu_level(), next.second.cpu_level()) {
-            (Some(_), _) => 0,
+        check_seconds: match (next.first.is_computer(), next.second.is_computer()) {
+            (true, _) => 0,
             // In case the wake-up after the first move is lost.
-            (None, Some(_)) => 2,
-            (None, None) => options.turn_seconds.map(i32::from).or(options.absence_seconds).unwrap_or(0),
+            (false, true) => 2,
+            (false, false) => options.turn_seconds.map(i32::from).or(options.absence_seconds).unwrap_or(0),
         },
     };
     store::games::insert(conn, &game).await

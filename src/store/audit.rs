@@ -6,8 +6,8 @@ use futures_util::stream::BoxStream;
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
 
-use super::Word;
 use super::ratings::Entry;
+use super::{Word, options_of};
 use crate::elo::{Milli, Reason};
 use crate::error::{Error, Result};
 use crate::ids::{GameId, PlayerId, TableId};
@@ -266,17 +266,7 @@ impl TableRow {
     /// The options as they stand.
     #[must_use]
     pub fn options(&self) -> TableOptions {
-        TableOptions {
-            win_rule: self.win_rule.0,
-            turn_seconds: self.turn_seconds,
-            move_limit: self.move_limit,
-            show_destinations: self.show_destinations,
-            alternate_first: self.alternate_first,
-            rated: self.rated,
-            visibility: self.visibility,
-            absence: self.absence,
-            absence_seconds: self.absence_seconds,
-        }
+        options_of!(self)
     }
 }
 

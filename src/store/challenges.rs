@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
 
-use super::Word;
+use super::{Word, options_of};
 use crate::error::Result;
 use crate::ids::{ChallengeId, GameId, PlayerId, TableId};
 use crate::options::{Absence, TableOptions, Visibility};
@@ -100,17 +100,7 @@ impl ChallengeRow {
     /// The options of the game to come.
     #[must_use]
     pub fn options(&self) -> TableOptions {
-        TableOptions {
-            win_rule: self.win_rule.0,
-            turn_seconds: self.turn_seconds,
-            move_limit: self.move_limit,
-            show_destinations: self.show_destinations,
-            alternate_first: self.alternate_first,
-            rated: self.rated,
-            visibility: self.visibility,
-            absence: self.absence,
-            absence_seconds: self.absence_seconds,
-        }
+        options_of!(self)
     }
 
     /// What became of it by the time at which it was read.
@@ -328,7 +318,7 @@ pub async fn end(conn: &mut PgConnection, challenge_id: ChallengeId, end: End) -
 pub async fn delete_old(conn: &mut PgConnection, days: i32, limit: i64) -> Result<u64> {
     let done = sqlx::query!(
         "delete from challenges where challenge_id in (
-             select challenge_id from challenges where expires_at < (select clock_timestamp() - make_interval(days => $1))
+             select challenge_id from challenges where expires_at < statement_timestamp() - make_interval(days => $1)
              order by expires_at limit $2
          )",
         days,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use hasami_rules::{Side, Termination, WinRule};
 use sqlx::PgConnection;
 
-use super::Word;
+use super::{Word, options_of};
 use crate::error::Result;
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::options::{Absence, TableOptions, Visibility};
@@ -85,17 +85,7 @@ impl GameRow {
     /// The options that the game began with.
     #[must_use]
     pub fn options(&self) -> TableOptions {
-        TableOptions {
-            win_rule: self.win_rule.0,
-            turn_seconds: self.turn_seconds,
-            move_limit: self.move_limit,
-            show_destinations: self.show_destinations,
-            alternate_first: self.alternate_first,
-            rated: self.rated,
-            visibility: self.visibility,
-            absence: self.absence,
-            absence_seconds: self.absence_seconds,
-        }
+        options_of!(self)
     }
 
     /// Plies made.

@@ -170,6 +170,27 @@ impl<'r, T: FromStr> Decode<'r, Postgres> for Word<T> {
     }
 }
 
+/// The options that a row's columns hold. `query_as!` fills flat structs alone, so each such row has the columns itself.
+macro_rules! options_of {
+    ($row:expr) => {
+        options_of!($row, $row.visibility)
+    };
+    ($row:expr, $visibility:expr) => {
+        TableOptions {
+            win_rule: $row.win_rule.0,
+            turn_seconds: $row.turn_seconds,
+            move_limit: $row.move_limit,
+            show_destinations: $row.show_destinations,
+            alternate_first: $row.alternate_first,
+            rated: $row.rated,
+            visibility: $visibility,
+            absence: $row.absence,
+            absence_seconds: $row.absence_seconds,
+        }
+    };
+}
+use options_of;
+
 /// Whether the database answers.
 ///
 /// # Errors

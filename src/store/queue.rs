@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
 
-use super::Word;
+use super::{Word, options_of};
 use crate::elo::{Milli, START};
 use crate::error::Result;
 use crate::ids::{GameId, PlayerId, TableId, TicketId};
@@ -54,17 +54,7 @@ impl TicketRow {
     /// The options of the game to come.
     #[must_use]
     pub fn options(&self) -> TableOptions {
-        TableOptions {
-            win_rule: self.win_rule.0,
-            turn_seconds: self.turn_seconds,
-            move_limit: self.move_limit,
-            show_destinations: self.show_destinations,
-            alternate_first: self.alternate_first,
-            rated: self.rated,
-            visibility: Visibility::Public,
-            absence: self.absence,
-            absence_seconds: self.absence_seconds,
-        }
+        options_of!(self, Visibility::Public)
     }
 
     /// What became of it by the time at which it was read.
@@ -209,7 +199,7 @@ pub async fn ladders(conn: &mut PgConnection, seconds: i32) -> Result<Vec<WinRul
         r#"
         select ladder as "ladder!: Word<WinRule>" from unnest($1::text[]) as l (ladder)
         where exists (select from tickets where win_rule = ladder and status = 'waiting'
-                      and created_at > (select clock_timestamp() - make_interval(secs => $2)))
+                      and created_at > statement_timestamp() - make_interval(secs => $2))
         "#,
         &all as &[&str],
         f64::from(seconds),
@@ -249,7 +239,7 @@ pub async fn waiting(conn: &mut PgConnection, ladder: WinRule, seconds: i32, lim
                clock_timestamp() as "now!"
         from tickets
         where win_rule = $1 and status = 'waiting' and expires_at > clock_timestamp() + interval '2 seconds'
-          and created_at > (select clock_timestamp() - make_interval(secs => $2))
+          and created_at > statement_timestamp() - make_interval(secs => $2)
         order by created_at limit $3
         "#,
         ladder.as_str(),
@@ -338,7 +328,7 @@ pub async fn estimate(conn: &mut PgConnection, ladder: WinRule, waited: TimeDelt
 pub async fn delete_old(conn: &mut PgConnection, hours: i32, limit: i64) -> Result<u64> {
     let done = sqlx::query!(
         "delete from tickets where player_id in (
-             select player_id from tickets where expires_at < (select clock_timestamp() - make_interval(hours => $1))
+             select player_id from tickets where expires_at < statement_timestamp() - make_interval(hours => $1)
              order by expires_at limit $2
          ) and expires_at < clock_timestamp() - make_interval(hours => $1)",
         hours,

@@ -3,7 +3,7 @@
 use hasami_rules::WinRule;
 use sqlx::PgConnection;
 
-use super::Word;
+use super::{Word, options_of};
 use crate::error::Result;
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::options::{Absence, TableOptions, Visibility};
@@ -46,17 +46,7 @@ impl TableRow {
     /// The options as they stand.
     #[must_use]
     pub fn options(&self) -> TableOptions {
-        TableOptions {
-            win_rule: self.win_rule.0,
-            turn_seconds: self.turn_seconds,
-            move_limit: self.move_limit,
-            show_destinations: self.show_destinations,
-            alternate_first: self.alternate_first,
-            rated: self.rated,
-            visibility: self.visibility,
-            absence: self.absence,
-            absence_seconds: self.absence_seconds,
-        }
+        options_of!(self)
     }
 
     /// Whether the player has a seat.
