@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ids::GameId;
 use crate::ladder::presence::Presence;
 use crate::ladder::sweep::{self, Sweep};
-use crate::ladder::{challenges, queue, ranks};
+use crate::ladder::{challenges, queue, ranks, tables};
 
 /// What the worker works with.
 #[derive(Debug)]
@@ -41,10 +41,10 @@ impl Worker {
         futures_util::join!(
             every(SECOND, "beat", || sweep.beat()),
             every(SECOND, "write signs of life", || presence.write(pool)),
-            every(sweep::PERIOD, "do what is due in games", async || sweep.run().await.map(|_| ())),
+            every(sweep::PERIOD, "do what is due in games", || sweep.run()),
             every(SECOND, "fold ranks", async || ranks::fold(pool).await.map(|_| ())),
             every(SECOND, "pair those who wait", || queue::pair_all(pool)),
-            every(MINUTE, "close tables", || sweep.close_tables()),
+            every(MINUTE, "close tables", || close_tables(pool)),
             every(MINUTE, "look for what is over", || clean_up(pool)),
             wakes,
         );
@@ -61,6 +61,11 @@ async fn every<F: Future<Output = Result<()>>>(period: Duration, what: &str, wor
             tracing::warn!(error = %error, "could not {what}");
         }
     }
+}
+
+async fn close_tables(pool: &PgPool) -> Result<()> {
+    while tables::close_waiting(pool).await? > 0 {}
+    Ok(())
 }
 
 async fn clean_up(pool: &PgPool) -> Result<()> {

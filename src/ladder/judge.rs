@@ -66,8 +66,7 @@ pub fn judge(mut loaded: Loaded, request: &PlayMove) -> Result<Decision> {
     let clock = Clock::from(&loaded.row);
     let due = Due::of(&clock);
     // Without a timer a player who posts was there in time: a posted move is a sign of life.
-    if request.by != Mover::Cpu && loaded.row.deadline_at.is_some() && due.deed != Deed::CpuTurn && due.is_over(&clock)
-    {
+    if request.by != Mover::Cpu && due.is_past_deadline(&clock) {
         return Ok(Decision::Overdue(loaded));
     }
     if request.ply != current_ply + 1 {

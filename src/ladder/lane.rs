@@ -288,12 +288,9 @@ async fn play_alone(court: &Court, request: &PlayMove) -> Result<Played> {
     Err(Error::Overloaded)
 }
 
-/// The computer's ply, where it is due. `None` where somebody was faster.
-pub(super) async fn play_for_cpu(court: &Court, request: &PlayMove) -> Result<Option<Played>> {
-    match play_once(court, request).await? {
-        Outcome::Played(played) => Ok(Some(played)),
-        Outcome::Faster | Outcome::Overdue(_) => Ok(None),
-    }
+/// The computer's ply, where it is due; nothing where somebody was faster.
+pub(super) async fn play_for_cpu(court: &Court, request: &PlayMove) -> Result<()> {
+    play_once(court, request).await.map(|_| ())
 }
 
 /// What became of one attempt.

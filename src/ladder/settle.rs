@@ -96,10 +96,9 @@ pub async fn finish(
 ///
 /// # Errors
 /// The database's.
-pub async fn finish_many(conn: &mut PgConnection, ends: Vec<ToEnd>) -> Result<Vec<Loaded>> {
+pub async fn finish_many(conn: &mut PgConnection, mut ends: Vec<ToEnd>) -> Result<Vec<Loaded>> {
     let mut settled = rate(conn, &ends).await?;
     let mut rows = Vec::with_capacity(ends.len());
-    let mut ends = ends;
     for end in &mut ends {
         let row = &mut end.loaded.row;
         row.status = end.ending.status();

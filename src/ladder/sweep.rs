@@ -4,18 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use hasami_engine::Level;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::due::{Deed, Due};
+use super::games;
 use super::judge::{Mover, PlayMove};
 use super::lane::{self, Court};
 use super::replay::Loaded;
 use super::settle::{self, Ending, ToEnd};
-use super::{games, tables};
 use crate::error::{Error, Result};
 use crate::ids::GameId;
 use crate::store;
@@ -62,31 +62,29 @@ impl Sweep {
         Self { court, beats, instance_id: uuid::Uuid::now_v7(), permits, thoughts: Arc::default() }
     }
 
-    /// Does what is due; how many games it were. What takes the computer's time goes on afterwards. Nothing where nobody
-    /// has kept the time: that is given back first.
+    /// Does what is due. What takes the computer's time goes on afterwards. Nothing where nobody has kept the time: that
+    /// is given back first.
     ///
     /// # Errors
     /// The database's.
-    pub async fn run(&self) -> Result<usize> {
+    pub async fn run(&self) -> Result<()> {
         if !is_fresh(&mut *self.court.pool.acquire().await?).await? {
-            return Ok(0);
+            return Ok(());
         }
         // Who was seen just now is not absent.
         self.court.presence.write(&self.court.pool).await?;
-        let mut done = 0;
         let mut others = 0;
         for _ in 0..ROUNDS {
             let checked = store::clocks::find_checked(&mut *self.court.pool.acquire().await?, CHECKED).await?;
             let full = checked.len() as i64 == CHECKED;
             let acted = self.act(checked).await?;
-            done += acted;
             // Another instance may have been at the same ones; behind them are more.
             others = if acted == 0 { others + 1 } else { 0 };
             if !full || others > 2 {
                 break;
             }
         }
-        Ok(done)
+        Ok(())
     }
 
     /// Says that this instance lives. Where none did for a while, nobody could move, and the time is given back.
@@ -118,31 +116,38 @@ impl Sweep {
 
     /// Looks at games: how many of them were this instance's to deal with.
     async fn act(&self, checked: Vec<Checked>) -> Result<usize> {
-        let (later, now): (Vec<Checked>, Vec<Checked>) =
-            checked.into_iter().partition(|c| !Due::of(&c.clock).is_over(&c.clock));
-        let mut acted = 0;
-        if !later.is_empty() {
-            let later: Vec<_> =
-                later.iter().map(|c| (c.clock.game_id, c.check_at, Due::of(&c.clock).check_at(&c.clock))).collect();
-            acted += store::clocks::postpone(&mut *self.court.pool.acquire().await?, &later).await?.len();
+        let (mut later, mut leases, mut over) = (Vec::new(), Vec::new(), HashMap::new());
+        for Checked { clock, check_at } in checked {
+            let due = Due::of(&clock);
+            if due.is_over(&clock) {
+                // Whoever moves `check_at` has a game to itself for a while.
+                leases.push((clock.game_id, check_at, clock.now + LEASE));
+                over.insert(clock.game_id, (clock, due));
+            } else {
+                later.push((clock.game_id, check_at, due.check_at(&clock)));
+            }
         }
-        if now.is_empty() {
-            return Ok(acted);
-        }
-        // Whoever moves `check_at` has a game to itself for a while.
-        let leases: Vec<_> = now.iter().map(|c| (c.clock.game_id, c.check_at, c.clock.now + LEASE)).collect();
-        let own = store::clocks::postpone(&mut *self.court.pool.acquire().await?, &leases).await?;
-        let own: HashSet<GameId> = own.into_iter().collect();
-        acted += own.len();
+        let acted = self.postpone(later).await?.len();
+        let own = self.postpone(leases).await?;
+        let acted = acted + own.len();
         let mut endings = Vec::new();
-        for Checked { clock, .. } in now.into_iter().filter(|c| own.contains(&c.clock.game_id)) {
-            match Due::of(&clock).ending() {
+        for (clock, due) in own.iter().filter_map(|game_id| over.remove(game_id)) {
+            match due.ending() {
                 Some(_) => endings.push(clock),
                 None => self.attend(clock.game_id),
             }
         }
         self.end_all(endings).await;
         Ok(acted)
+    }
+
+    async fn postpone(&self, mut checked: Vec<(GameId, DateTime<Utc>, DateTime<Utc>)>) -> Result<Vec<GameId>> {
+        if checked.is_empty() {
+            return Ok(Vec::new());
+        }
+        // In one order on every instance, as moves are written.
+        checked.sort_by_key(|c| c.0);
+        store::clocks::postpone(&mut *self.court.pool.acquire().await?, &checked).await
     }
 
     /// Ends games whose time is over, many in one transaction.
@@ -202,8 +207,8 @@ impl Sweep {
                     _ => tracing::error!(game.id = %game_id, %error, "what is due in a game was not done"),
                 }
                 // What woke us may not come again.
-                if let Ok(mut conn) = sweep.court.pool.acquire().await {
-                    tell(store::clocks::hasten(&mut conn, game_id).await);
+                if let Err(error) = sweep.hasten(game_id).await {
+                    tracing::warn!(game.id = %game_id, %error, "a game is not looked at as soon as it should be");
                 }
             }
         });
@@ -234,17 +239,12 @@ impl Sweep {
         settle_due(&self.court, game).await
     }
 
-    fn thoughts(&self) -> MutexGuard<'_, HashMap<GameId, bool>> {
-        self.thoughts.lock().unwrap_or_else(PoisonError::into_inner)
+    async fn hasten(&self, game_id: GameId) -> Result<()> {
+        store::clocks::hasten(&mut *self.court.pool.acquire().await?, game_id).await
     }
 
-    /// Closes tables that waited a day for their second seat.
-    ///
-    /// # Errors
-    /// The database's.
-    pub async fn close_tables(&self) -> Result<()> {
-        while tables::close_waiting(&self.court.pool).await? > 0 {}
-        Ok(())
+    fn thoughts(&self) -> MutexGuard<'_, HashMap<GameId, bool>> {
+        self.thoughts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -259,12 +259,6 @@ impl Drop for Thought<'_> {
         if std::thread::panicking() {
             self.sweep.thoughts().remove(&self.game_id);
         }
-    }
-}
-
-fn tell(done: Result<()>) {
-    if let Err(error) = done {
-        tracing::warn!(%error, "a game is not looked at as soon as it should be");
     }
 }
 
@@ -293,11 +287,10 @@ pub(super) async fn settle(court: &Court, game: Loaded) -> Result<()> {
 pub(super) async fn overdue_ending(conn: &mut PgConnection, game: &Loaded) -> Result<Option<Ending>> {
     let clock = Clock::from(&game.row);
     let due = Due::of(&clock);
-    if game.row.ended_at.is_some() || clock.deadline_at.is_none() || !due.is_over(&clock) {
-        return Ok(None);
-    }
     match due.ending() {
-        Some(ending) if is_fresh(conn).await? => Ok(Some(ending)),
+        Some(ending) if game.row.ended_at.is_none() && due.is_past_deadline(&clock) => {
+            Ok(is_fresh(conn).await?.then_some(ending))
+        }
         _ => Ok(None),
     }
 }
@@ -358,7 +351,7 @@ async fn think(court: &Court, game: Loaded) -> Result<()> {
     let mv = court.thinker.choose(game.game, level).await?;
     let request = PlayMove { game_id: game.row.game_id, by: Mover::Cpu, mv, ply };
     match lane::play_for_cpu(court, &request).await {
-        Ok(_) | Err(Error::NotYourTurn { .. } | Error::StalePly { .. } | Error::GameOver { .. }) => Ok(()),
+        Ok(()) | Err(Error::NotYourTurn { .. } | Error::StalePly { .. } | Error::GameOver { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
