@@ -86,46 +86,77 @@ impl FromStr for Board {
         let mut board = Self { pieces: [SquareSet::EMPTY; 2] };
         let mut ranks = text.split('/');
         for rank in (0..WIDTH).rev() {
+            let number = rank + 1;
+            let not_nine = ParseBoardError::Squares { rank: number };
             let mut file = 0;
             let mut after_digit = false;
-            for symbol in ranks.next().ok_or(ParseBoardError)?.bytes() {
+            for symbol in ranks.next().ok_or(ParseBoardError::Ranks)?.chars() {
                 let side = match symbol {
-                    b'1'..=b'9' if !after_digit => {
-                        file += symbol - b'0';
+                    '1'..='9' if !after_digit => {
+                        file += symbol as u8 - b'0';
                         after_digit = true;
                         continue;
                     }
-                    b'x' => Side::First,
-                    b'o' => Side::Second,
-                    _ => return Err(ParseBoardError),
+                    'x' => Side::First,
+                    'o' => Side::Second,
+                    _ => return Err(ParseBoardError::Symbol { rank: number, symbol }),
                 };
                 if file >= WIDTH {
-                    return Err(ParseBoardError);
+                    return Err(not_nine);
                 }
-                let square = Square::from_index(rank * WIDTH + file).ok_or(ParseBoardError)?;
+                let square = Square::from_index(rank * WIDTH + file).ok_or(not_nine)?;
                 board.toggle(side, square);
                 file += 1;
                 after_digit = false;
             }
             if file != WIDTH {
-                return Err(ParseBoardError);
+                return Err(not_nine);
             }
         }
-        let too_many = Side::ALL.into_iter().any(|side| board.pieces(side).len() > PIECES);
-        if too_many || ranks.next().is_some() {
-            return Err(ParseBoardError);
+        if ranks.next().is_some() {
+            return Err(ParseBoardError::Ranks);
         }
-        Ok(board)
+        match Side::ALL.into_iter().find(|side| board.pieces(*side).len() > PIECES) {
+            Some(side) => Err(ParseBoardError::Pieces(side)),
+            None => Ok(board),
+        }
     }
 }
 
-/// The text does not describe a board.
+/// Why a text does not describe a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseBoardError;
+pub enum ParseBoardError {
+    /// There are not nine ranks.
+    Ranks,
+    /// The rank with this number, 1 to 9, does not have nine squares.
+    Squares {
+        /// Which.
+        rank: u8,
+    },
+    /// The rank holds what is neither a piece nor a number of empty squares; or a second such number in a row.
+    Symbol {
+        /// Which.
+        rank: u8,
+        /// What it holds.
+        symbol: char,
+    },
+    /// The side has more than nine pieces.
+    Pieces(Side),
+}
 
 impl fmt::Display for ParseBoardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a board: expected nine ranks of nine squares with at most nine pieces a side")
+        match self {
+            Self::Ranks => f.write_str("expected nine ranks, from rank 9 down, with / between them"),
+            Self::Squares { rank } => write!(f, "rank {rank} does not have nine squares"),
+            Self::Symbol { rank, symbol } => {
+                write!(
+                    f,
+                    "{symbol:?} in rank {rank}: expected x, o, or one digit for the empty squares up to the next piece"
+                )
+            }
+            Self::Pieces(side) => write!(f, "{side} has more than nine pieces"),
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use crate::board::{Board, PIECES};
+use crate::board::{Board, PIECES, ParseBoardError};
 use crate::capture::captured;
 use crate::movegen::{self, IllegalMove, LegalMoves};
 use crate::moves::Move;
@@ -189,20 +189,30 @@ impl FromStr for Position {
     type Err = ParsePositionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (board, side) = text.split_once(' ').ok_or(ParsePositionError)?;
-        let board = board.parse().map_err(|_| ParsePositionError)?;
-        let side = side.parse().map_err(|_| ParsePositionError)?;
+        let (board, side) = text.split_once(' ').ok_or(ParsePositionError::Side)?;
+        let board = board.parse().map_err(ParsePositionError::Board)?;
+        let side = side.parse().map_err(|_| ParsePositionError::Side)?;
         Ok(Self::new(board, side))
     }
 }
 
-/// The text is not a board, a blank and a side.
+/// Why a text is not a board, a blank and a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParsePositionError;
+pub enum ParsePositionError {
+    /// The board is none.
+    Board(ParseBoardError),
+    /// No side to move follows it.
+    Side,
+}
 
 impl fmt::Display for ParsePositionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a position: expected a board, a blank and a side")
+        match self {
+            Self::Board(error) => write!(f, "not a position: {error}"),
+            Self::Side => {
+                f.write_str("not a position: expected a board, one blank, and the side to move, first or second")
+            }
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hasami_rules::{Board, IllegalMove, Move, Outcome, Position, Side, Square, SquareSet, Termination, WinRule};
+use hasami_rules::{
+    Board, IllegalMove, Move, Outcome, ParseBoardError, ParsePositionError, Position, Side, Square, SquareSet,
+    Termination, WinRule,
+};
 
 #[test]
 fn squares() {
@@ -62,28 +65,30 @@ fn boards() {
     for text in ["9/9/9/9/9/9/9/9/9", "x8/9/9/9/1o1x1o1x1/9/9/9/8x"] {
         assert_eq!(text.parse::<Board>().expect(text).to_string(), text);
     }
-    for text in [
-        "",
-        "9",
-        "ooooooooo/9/9/9/9/9/9/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/9/9/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/9/xxxxxxxxx/",
-        "/ooooooooo/9/9/9/9/9/9/9/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9//xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/8/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/9x/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/54/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/09/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/90/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/x9/xxxxxxxx1",
-        "ooooooooo/9/9/9/9/9/9/99999999999999999999999999999999/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/9/xxxxxxxxX",
-        "ooooooooo/9/9/9/9/9/9/9/xxxxxxxx ",
-        "ooooooooo/9/9/9/9/9/9/x8/xxxxxxxxx",
-        "ooooooooo/o8/9/9/9/9/9/9/xxxxxxxxx",
-        "ooooooooo/9/9/9/9/9/9/9/xxxxxxxxé",
+    let squares = |rank| ParseBoardError::Squares { rank };
+    let symbol = |rank, symbol| ParseBoardError::Symbol { rank, symbol };
+    for (text, why) in [
+        ("", squares(9)),
+        ("9", ParseBoardError::Ranks),
+        ("ooooooooo/9/9/9/9/9/9/xxxxxxxxx", ParseBoardError::Ranks),
+        ("ooooooooo/9/9/9/9/9/9/9/9/xxxxxxxxx", ParseBoardError::Ranks),
+        ("ooooooooo/9/9/9/9/9/9/9/xxxxxxxxx/", ParseBoardError::Ranks),
+        ("/ooooooooo/9/9/9/9/9/9/9/xxxxxxxxx", squares(9)),
+        ("ooooooooo/9/9/9/9/9/9//xxxxxxxxx", squares(2)),
+        ("ooooooooo/9/9/9/9/9/9/8/xxxxxxxxx", squares(2)),
+        ("ooooooooo/9/9/9/9/9/9/9x/xxxxxxxxx", squares(2)),
+        ("ooooooooo/9/9/9/9/9/9/54/xxxxxxxxx", symbol(2, '4')),
+        ("ooooooooo/9/9/9/9/9/9/09/xxxxxxxxx", symbol(2, '0')),
+        ("ooooooooo/9/9/9/9/9/9/90/xxxxxxxxx", symbol(2, '0')),
+        ("ooooooooo/9/9/9/9/9/9/x9/xxxxxxxx1", squares(2)),
+        ("ooooooooo/9/9/9/9/9/9/99999999999999999999999999999999/xxxxxxxxx", symbol(2, '9')),
+        ("ooooooooo/9/9/9/9/9/9/9/xxxxxxxxX", symbol(1, 'X')),
+        ("ooooooooo/9/9/9/9/9/9/9/xxxxxxxx ", symbol(1, ' ')),
+        ("ooooooooo/9/9/9/9/9/9/x8/xxxxxxxxx", ParseBoardError::Pieces(Side::First)),
+        ("ooooooooo/o8/9/9/9/9/9/9/xxxxxxxxx", ParseBoardError::Pieces(Side::Second)),
+        ("ooooooooo/9/9/9/9/9/9/9/xxxxxxxxé", symbol(1, 'é')),
     ] {
-        assert!(text.parse::<Board>().is_err(), "{text:?}");
+        assert_eq!(text.parse::<Board>(), Err(why), "{text:?}");
     }
 }
 
@@ -103,8 +108,13 @@ fn positions() {
         "ooooooooo/9/9/9/9/9/9/9/xxxxxxxxx 1",
         "first",
     ] {
-        assert!(text.parse::<Position>().is_err(), "{text:?}");
+        assert_eq!(text.parse::<Position>(), Err(ParsePositionError::Side), "{text:?}");
     }
+    let wide = "ooooooooo/9/9/9/9/9/9/91/xxxxxxxxx first".parse::<Position>().expect_err("a digit too many");
+    assert_eq!(
+        wide.to_string(),
+        "not a position: '1' in rank 2: expected x, o, or one digit for the empty squares up to the next piece"
+    );
 }
 
 /// The words are stored and sent: a change of any is a change of the service.

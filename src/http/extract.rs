@@ -119,13 +119,34 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let inner = e.inner().to_string();
         // serde says where in the text; the pointer says it better.
-        let detail = inner.split(" at line ").next().unwrap_or(&inner).to_owned();
+        let detail = plain(inner.split(" at line ").next().unwrap_or(&inner));
         Error::malformed(Fault { at: At::Body(pointer(e.path(), &detail)), detail })
     })?;
     json.end().map_err(|_| {
         Error::malformed(Fault { at: At::Body(String::new()), detail: "something follows the JSON value".to_owned() })
     })?;
     Ok(value)
+}
+
+/// What serde expected, in words of JSON rather than of Rust.
+fn plain(detail: &str) -> String {
+    // All that it says of a word among others.
+    if detail == "expected value" {
+        return "expected a text".to_owned();
+    }
+    let Some((found, expected)) = detail.rsplit_once(", expected ") else { return detail.to_owned() };
+    let number = |min: i64, max: i64| format!("a whole number, {min} to {max}");
+    let words = match expected {
+        "u8" => number(0, u8::MAX.into()),
+        "u16" => number(0, u16::MAX.into()),
+        "u32" => number(0, u32::MAX.into()),
+        "i16" => number(i16::MIN.into(), i16::MAX.into()),
+        "i32" => number(i32::MIN.into(), i32::MAX.into()),
+        "u64" | "i64" | "usize" => "a whole number".to_owned(),
+        _ if expected.starts_with("struct ") => "an object".to_owned(),
+        _ => return detail.to_owned(),
+    };
+    format!("{found}, expected {words}")
 }
 
 /// A JSON pointer (RFC 6901) to the faulty value. A field that is missing, doubled or unknown is named by serde alone.
@@ -193,7 +214,7 @@ fn query<T: DeserializeOwned>(text: &str) -> Result<T> {
     }
     let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
     serde_path_to_error::deserialize(pairs).map_err(|e| {
-        let detail = e.inner().to_string();
+        let detail = plain(&e.inner().to_string());
         let name = match e.path().iter().next() {
             Some(Segment::Map { key }) => key.clone(),
             _ => named_field(&detail).unwrap_or_default().to_owned(),
@@ -283,6 +304,18 @@ mod tests {
         assert!(parse::<Sample>(b"{\"ply\":1,\"moves\":[\"\xff\"]}").is_err());
         let Err(Error::MalformedRequest(fault)) = parse::<Nothing>(br#"{"a/b~c":1}"#) else { panic!() };
         assert_eq!(fault.at, At::Body("/a~1b~0c".to_owned()));
+    }
+
+    #[test]
+    fn faults_speak_of_json() {
+        for (json, detail) in [
+            ("null", "invalid type: null, expected an object"),
+            (r#"{"ply":"1"}"#, "invalid type: string \"1\", expected a whole number, 0 to 65535"),
+            (r#"{"ply":-1}"#, "invalid value: integer `-1`, expected a whole number, 0 to 65535"),
+            (r#"{"ply":1,"moves":[2]}"#, "invalid type: integer `2`, expected a string"),
+        ] {
+            assert_eq!(at(json).1, detail, "{json}");
+        }
     }
 
     #[derive(Debug, Deserialize)]
