@@ -69,6 +69,9 @@ pub enum Error {
     /// No such player.
     #[error("there is no such player")]
     PlayerNotFound,
+    /// No such player, whom a field of the body names.
+    #[error("{}", .0.detail)]
+    NobodyNamed(Fault),
     /// The player has no ticket of the queue.
     #[error("you have no ticket: POST /v1/queue takes one")]
     TicketNotFound,
@@ -120,9 +123,9 @@ pub enum Error {
     /// This was done before and is done once.
     #[error("{0}")]
     AlreadyDone(&'static str),
-    /// The player has a ticket that asks for something else.
-    #[error("you have a ticket that asks for something else")]
-    AlreadyQueued,
+    /// The player has a ticket that asks, or asked, for something else.
+    #[error("{0}")]
+    AlreadyQueued(&'static str),
     /// The ticket found its opponent.
     #[error("you have been paired: read the ticket for the game")]
     AlreadyPaired,
@@ -200,7 +203,7 @@ impl Error {
             Self::DestinationsHidden => "destinations_hidden",
             Self::GameNotFound => "game_not_found",
             Self::TableNotFound => "table_not_found",
-            Self::PlayerNotFound => "player_not_found",
+            Self::PlayerNotFound | Self::NobodyNamed(_) => "player_not_found",
             Self::TicketNotFound => "ticket_not_found",
             Self::ChallengeNotFound => "challenge_not_found",
             Self::NotFound => "not_found",
@@ -215,7 +218,7 @@ impl Error {
             Self::SeatTaken => "seat_taken",
             Self::NameTaken => "name_taken",
             Self::AlreadyDone(_) => "already_done",
-            Self::AlreadyQueued => "already_queued",
+            Self::AlreadyQueued(_) => "already_queued",
             Self::AlreadyPaired => "already_paired",
             Self::ChallengePending => "challenge_pending",
             Self::ChallengeOver(_) => "challenge_over",

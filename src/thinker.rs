@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use hasami_engine::{Found, Level, Score};
 use hasami_rules::{Game, GameOptions, Move, Position};
@@ -11,9 +12,11 @@ use tokio::sync::oneshot;
 use crate::error::{Error, Result};
 
 /// Games waiting for the computer's ply, at most.
-const GAMES: usize = 10_000;
-/// Analyses waiting, at most.
-const ANALYSES: usize = 16;
+const GAMES: u64 = 10_000;
+/// Positions that the analyses in the queue will look at, at most: what one core does in little more than a second.
+const ANALYSES: u64 = 4_000_000;
+/// How long an analysis is waited for. It takes a third of a second, unless others have the cores.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The nicest there is: a thought gets what requests leave of a core.
 const NICENESS: i32 = 19;
 
@@ -56,10 +59,25 @@ impl From<Found> for Analysis {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// Jobs with the size of each, and the sum of these.
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<(u64, Job)>,
+    size: u64,
+}
+
+impl Queue {
+    fn pop(&mut self) -> Option<Job> {
+        let (size, job) = self.jobs.pop_front()?;
+        self.size -= size;
+        Some(job)
+    }
+}
+
 #[derive(Default)]
 struct Queues {
-    games: VecDeque<Job>,
-    analyses: VecDeque<Job>,
+    games: Queue,
+    analyses: Queue,
     closed: bool,
 }
 
@@ -110,40 +128,45 @@ impl Thinker {
     /// # Errors
     /// `Overloaded`; `Internal` where the game is over.
     pub async fn choose(&self, game: Game, level: Level) -> Result<Move> {
-        let found = self.ask(|q| (&mut q.games, GAMES), move || hasami_engine::choose(&game, level)).await?;
+        let found = self.ask(|q| (&mut q.games, GAMES), 1, move || hasami_engine::choose(&game, level)).await?;
         found.ok_or_else(|| Error::Internal("the computer was asked about a game that is over".to_owned()))
     }
 
     /// The best move that a search of so many nodes finds; `None` where the game is over.
     ///
     /// # Errors
-    /// `Overloaded`.
+    /// `Overloaded`, also where its turn does not come in time.
     pub async fn analyse(&self, subject: Subject, nodes: u64) -> Result<Option<Analysis>> {
         let search = move || match &subject {
             Subject::Game(game) => hasami_engine::search(game, nodes),
             Subject::Position(position, options) => hasami_engine::search_position(position, *options, nodes),
         };
-        Ok(self.ask(|q| (&mut q.analyses, ANALYSES), search).await?.map(Into::into))
+        let found = self.ask(|q| (&mut q.analyses, ANALYSES), nodes, search);
+        let found = tokio::time::timeout(PATIENCE, found).await.map_err(|_| Error::Overloaded)?;
+        Ok(found?.map(Into::into))
     }
 
     async fn ask<T: Send + 'static>(
         &self,
-        queue: fn(&mut Queues) -> (&mut VecDeque<Job>, usize),
+        queue: fn(&mut Queues) -> (&mut Queue, u64),
+        size: u64,
         think: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let (reply, thought) = oneshot::channel();
         {
             let mut queues = self.0.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
-            let (queue, limit) = queue(&mut queues);
-            if queue.len() >= limit {
+            let (queue, most) = queue(&mut queues);
+            if queue.size + size > most {
                 return Err(Error::Overloaded);
             }
-            queue.push_back(Box::new(move || {
+            queue.size += size;
+            let job = move || {
                 // Nobody may wait any more.
                 if !reply.is_closed() {
                     drop(reply.send(think()));
                 }
-            }));
+            };
+            queue.jobs.push_back((size, Box::new(job)));
         }
         self.0.0.more.notify_one();
         thought.await.map_err(|_| Error::Internal("the computer stopped thinking".to_owned()))
@@ -159,7 +182,7 @@ fn work(shared: &Shared) {
         let job = {
             let mut queues = shared.queues.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
-                if let Some(job) = queues.games.pop_front().or_else(|| queues.analyses.pop_front()) {
+                if let Some(job) = queues.games.pop().or_else(|| queues.analyses.pop()) {
                     break job;
                 }
                 if queues.closed {
@@ -172,5 +195,27 @@ fn work(shared: &Shared) {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
             tracing::error!("a search panicked");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// However small, an analysis is refused where too much waits; games have a queue of their own.
+    #[tokio::test]
+    async fn analyses_wait_by_the_size_of_their_searches() {
+        let thinker = Thinker::start(0).unwrap();
+        let game = || Game::new(GameOptions::default());
+        let ask = |nodes| thinker.analyse(Subject::Game(game()), nodes).now_or_never();
+        for _ in 0..3 {
+            assert!(ask(1_000_000).is_none(), "it waits");
+        }
+        assert!(matches!(ask(1_000_001), Some(Err(Error::Overloaded))));
+        assert!(ask(1_000_000).is_none());
+        assert!(matches!(ask(1), Some(Err(Error::Overloaded))));
+        assert!(thinker.choose(game(), Level::ALL[7]).now_or_never().is_none());
     }
 }

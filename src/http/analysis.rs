@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
-use hasami_rules::Position;
+use hasami_rules::{ParsePositionError, Position};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -69,7 +69,7 @@ pub struct AnalysisView {
 /// Analyse a position
 ///
 /// The best move, what the position is worth, and how the game should go on. The same question has the same answer. Searches
-/// wait for each other and for the computer's own games: where too many wait the answer is 503.
+/// wait for each other and for the computer's own games: where too many wait, or one for too long, the answer is 503.
 #[utoipa::path(
     tag = "analysis",
     operation_id = "analyse",
@@ -88,9 +88,7 @@ pub async fn analyse(service: Data<Service>, body: Body<Analyse>) -> Result<Http
         return Err(Error::field("nodes", "nodes are 1 to 1000000"));
     }
     let position: Option<Position> = match position {
-        Some(text) => Some(text.parse().map_err(|_| {
-            Error::field("position", "a position is nine ranks and the side to move, as games show it")
-        })?),
+        Some(text) => Some(text.parse().map_err(|error: ParsePositionError| Error::field("position", error))?),
         None => None,
     };
     let (subject, position) = match (position, moves) {
@@ -98,15 +96,14 @@ pub async fn analyse(service: Data<Service>, body: Body<Analyse>) -> Result<Http
         (Some(position), None) => (Subject::Position(position, options), position),
         (None, moves) => {
             let validated = games::validate(options, &moves.unwrap_or_default());
-            if let Some((ply, _)) = validated.error {
-                let why = "this move cannot be made; /v1/validate says why";
+            if let Some((ply, why)) = validated.error {
                 return Err(Error::field(&format!("moves/{}", ply - 1), why));
             }
             let position = *validated.game.position();
             (Subject::Game(validated.game), position)
         }
     };
-    let found = service.thinker.analyse(subject, nodes).await?;
+    let found = service.court.thinker.analyse(subject, nodes).await?;
     let position = position.to_string();
     Ok(HttpResponse::Ok().json(match found {
         Some(found) => AnalysisView {

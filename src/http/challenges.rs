@@ -11,7 +11,7 @@ use super::extract::{Auth, Body, Nothing, Params, from_path, given};
 use super::players;
 use super::tables::options_body;
 use super::views::{self, AbsenceView, KindView, OptionsView, Timestamp, VisibilityView, WinRuleView, words};
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Result};
 use crate::ids::{ChallengeId, PlayerId};
 use crate::ladder::challenges::{self, Answer};
 use crate::options::TableOptions;
@@ -157,7 +157,10 @@ impl ChallengeView {
 #[post("/v1/challenges")]
 pub async fn challenge(service: Data<Service>, auth: Auth, body: Body<Challenge>) -> Result<HttpResponse> {
     let options = body.0.apply(TableOptions::default());
-    let opponent = players::find(&service, &body.0.opponent).await?;
+    let opponent = players::find(&service, &body.0.opponent).await.map_err(|error| match error {
+        Error::PlayerNotFound => Error::NobodyNamed(Fault::field("opponent", error.to_string())),
+        error => error,
+    })?;
     let expires = body.0.expires_seconds.unwrap_or(challenges::EXPIRES_SECONDS);
     let (row, new) = challenges::challenge(&service.pool, auth.player(), &opponent, options, expires).await?;
     let mut answer = if new { HttpResponse::Created() } else { HttpResponse::Ok() };

@@ -10,8 +10,9 @@ use super::extract::{Auth, Body, Nothing, from_path};
 use super::games::GamePath;
 use super::views::GameView;
 use crate::error::{Error, Result};
+use crate::ids::GameId;
 use crate::ladder::games::{self, DrawAction};
-use crate::ladder::presence::Sign;
+use crate::ladder::replay::Loaded;
 
 /// Resign
 ///
@@ -31,8 +32,8 @@ use crate::ladder::presence::Sign;
 )]
 #[post("/v1/games/{game_id}/resign")]
 pub async fn resign(service: Data<Service>, path: Path<String>, auth: Auth, _: Body<Nothing>) -> Result<HttpResponse> {
-    let game = games::resign(&service.pool, from_path(&path, Error::GameNotFound)?, auth.player()).await?;
-    Ok(HttpResponse::Ok().json(GameView::from(&game)))
+    let game_id = from_path(&path, Error::GameNotFound)?;
+    answer(&service, game_id, auth, games::resign(&service.pool, game_id, auth.player()).await).await
 }
 
 /// Abort
@@ -53,8 +54,8 @@ pub async fn resign(service: Data<Service>, path: Path<String>, auth: Auth, _: B
 )]
 #[post("/v1/games/{game_id}/abort")]
 pub async fn abort(service: Data<Service>, path: Path<String>, auth: Auth, _: Body<Nothing>) -> Result<HttpResponse> {
-    let game = games::abort(&service.pool, from_path(&path, Error::GameNotFound)?, auth.player()).await?;
-    Ok(HttpResponse::Ok().json(GameView::from(&game)))
+    let game_id = from_path(&path, Error::GameNotFound)?;
+    answer(&service, game_id, auth, games::abort(&service.pool, game_id, auth.player()).await).await
 }
 
 /// What to say about a draw.
@@ -114,9 +115,22 @@ pub async fn draw(
     body: Body<DrawBody>,
 ) -> Result<HttpResponse> {
     let game_id = from_path(&path, Error::GameNotFound)?;
-    let game = games::draw(&service.pool, game_id, auth.player(), body.0.action.into()).await?;
-    if let Some(sign) = Sign::of(&game.row, auth.player()) {
-        service.presence.note(sign);
+    let action = body.0.action.into();
+    answer(&service, game_id, auth, games::draw(&service.pool, game_id, auth.player(), action).await).await
+}
+
+/// The game as it stands; or why not, which is a sign of life too.
+async fn answer(service: &Service, game_id: GameId, auth: Auth, outcome: Result<Loaded>) -> Result<HttpResponse> {
+    match outcome {
+        Ok(game) => {
+            service.court.seen(&game.row, auth.player()).await?;
+            Ok(HttpResponse::Ok().json(GameView::from(&game)))
+        }
+        Err(error) => {
+            if let Error::NoOffer | Error::TooLate(_) = error {
+                super::games::seen(service, game_id, auth.player()).await?;
+            }
+            Err(error)
+        }
     }
-    Ok(HttpResponse::Ok().json(GameView::from(&game)))
 }

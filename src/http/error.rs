@@ -21,6 +21,7 @@ pub fn status(error: &Error) -> StatusCode {
         Error::GameNotFound
         | Error::TableNotFound
         | Error::PlayerNotFound
+        | Error::NobodyNamed(_)
         | Error::TicketNotFound
         | Error::ChallengeNotFound
         | Error::NotFound => StatusCode::NOT_FOUND,
@@ -35,7 +36,7 @@ pub fn status(error: &Error) -> StatusCode {
         | Error::SeatTaken
         | Error::NameTaken
         | Error::AlreadyDone(_)
-        | Error::AlreadyQueued
+        | Error::AlreadyQueued(_)
         | Error::AlreadyPaired
         | Error::ChallengePending
         | Error::ChallengeOver(_)
@@ -137,7 +138,9 @@ impl Problem {
         };
         let (mut reason, mut current_ply, mut errors) = (None, None, Vec::new());
         match error {
-            Error::MalformedRequest(fault) | Error::InvalidField(fault) => errors.push(fault.into()),
+            Error::MalformedRequest(fault) | Error::InvalidField(fault) | Error::NobodyNamed(fault) => {
+                errors.push(fault.into());
+            }
             Error::MalformedMove => errors.push((&Fault::field("move", error.to_string())).into()),
             Error::InvalidOption(invalid) => errors.push((&Fault::field(invalid.name, invalid.why.clone())).into()),
             Error::IllegalMove(why) => {
@@ -247,7 +250,7 @@ pub const CODES: &[(&str, &str, &str)] = &[
     (
         "already_queued",
         "In the queue already",
-        "You have a ticket that asks for something else: it waits, or was paired and its game runs. `GET /v1/queue` shows it; `DELETE /v1/queue` withdraws one that waits.",
+        "You have a ticket that asks for something else: it waits, or was paired and its game runs. `GET /v1/queue` shows it; `DELETE /v1/queue` withdraws one that waits; `after` with its `game_id` asks for one more beside the game that runs.",
     ),
     ("already_paired", "Paired already", "The ticket found its opponent first. `GET /v1/queue` names the game."),
     (

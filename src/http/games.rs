@@ -17,7 +17,6 @@ use crate::error::{Error, Fault, Result};
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::ladder::games;
 use crate::ladder::judge::{Mover, PlayMove};
-use crate::ladder::presence::Sign;
 use crate::ladder::replay::Loaded;
 use crate::store;
 use crate::store::listings::Listing;
@@ -121,10 +120,18 @@ pub(super) async fn page(
 async fn load(service: &Service, path: &str, viewer: Option<PlayerId>, code: Option<&str>) -> Result<Loaded> {
     let game_id = from_path(path, Error::GameNotFound)?;
     let game = games::load_visible(&mut *service.pool.acquire().await?, game_id, viewer, code).await?;
-    if let Some(sign) = viewer.and_then(|player| Sign::of(&game.row, player)) {
-        service.presence.note(sign);
+    if let Some(player) = viewer {
+        service.court.seen(&game.row, player).await?;
     }
     Ok(game)
+}
+
+/// A player has dealt with a game otherwise than by reading it.
+pub(super) async fn seen(service: &Service, game_id: GameId, player: PlayerId) -> Result<()> {
+    match store::games::find_many(&mut *service.pool.acquire().await?, &[game_id]).await?.pop() {
+        Some(row) => service.court.seen(&row, player).await,
+        None => Ok(()),
+    }
 }
 
 /// Read a game

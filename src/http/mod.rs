@@ -16,6 +16,7 @@ mod policy;
 mod queue;
 mod request;
 mod rules;
+mod seats;
 mod tables;
 mod views;
 
@@ -50,10 +51,8 @@ pub struct Service {
     pub pool: PgPool,
     /// The way of moves.
     pub lane: Lane,
-    /// Signs of life of players.
-    pub presence: Presence,
-    /// The computer.
-    pub thinker: Thinker,
+    /// What follows from a game that was read.
+    pub court: Court,
     /// Password hashes.
     pub passwords: Passwords,
     /// Access tokens.
@@ -74,14 +73,13 @@ impl Service {
         let thinker = Thinker::start((threads / 2).max(1))?;
         let presence = Presence::default();
         let (wake, due_now) = tokio::sync::mpsc::channel(1024);
-        let court = Court { pool: pool.clone(), thinker: thinker.clone(), presence: presence.clone(), due_now: wake };
+        let court = Court { pool: pool.clone(), thinker, presence: presence.clone(), due_now: wake };
         let sweep = Sweep::new(court.clone(), store::pool(options.clone(), 1));
         let worker = Worker { pool: pool.clone(), presence: presence.clone(), sweep, due_now };
         let service = Self {
-            lane: Lane::start(court, options),
+            lane: Lane::start(court.clone(), options),
             pool,
-            presence,
-            thinker,
+            court,
             passwords: Passwords::new(threads)?,
             tokens: Tokens::new(secret)?,
             cursors: CursorKey::new(secret),
@@ -106,9 +104,10 @@ fn routes(config: &mut ServiceConfig) {
         .service(tables::list_tables)
         .service(tables::get_table)
         .service(tables::change_table)
-        .service(tables::sit)
-        .service(tables::leave_seat)
-        .service(tables::ask_next)
+        .service(seats::sit)
+        .service(seats::leave_seat)
+        .service(seats::ask_next)
+        .service(seats::withdraw_next)
         .service(queue::join_queue)
         .service(queue::get_ticket)
         .service(queue::leave_queue)

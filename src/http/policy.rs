@@ -17,7 +17,7 @@ use crate::options::TableOptions;
     "provisional_games": 10, "min_plies": 4, "draw_score": 0.5,
     "repeated_pair": { "games": 5, "hours": 24, "factor": 0.5 }, "stand_in_max_change": 0,
     "leaderboard": { "min_games": 10, "max_idle_days": 90, "guests": false },
-    "time": { "turn_seconds": [30, 60], "absence_seconds": 120, "idle_days": 7, "outage_seconds": 6 }, "text": "…"
+    "time": { "turn_seconds": [30, 60], "absence_seconds": 120, "sign_of_life_seconds": 3, "idle_days": 7, "outage_seconds": 6 }, "text": "…"
 }))]
 pub struct PolicyView {
     /// Always `elo`.
@@ -81,13 +81,15 @@ pub struct RepeatedPairView {
 /// What time does to a game.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "turn_seconds": [30, 60], "absence_seconds": 120, "idle_days": 7, "outage_seconds": 6
+    "turn_seconds": [30, 60], "absence_seconds": 120, "sign_of_life_seconds": 3, "idle_days": 7, "outage_seconds": 6
 }))]
 pub struct TimeView {
     /// The turn timers there are.
     turn_seconds: [i16; 2],
     /// Without a timer, how long an absent player is waited for where the host named nothing else.
     absence_seconds: i32,
+    /// After a sign of life an absence takes up to so many seconds more: none is written down sooner after another.
+    sign_of_life_seconds: i64,
     /// A game without a ply for so many days ends.
     idle_days: i64,
     /// An outage of more seconds is given back to every running deadline.
@@ -117,7 +119,7 @@ computer change nothing. Ten rated games make a rating established; the leaderbo
 no guests, with a rated game in the last 90 whole UTC days. Equal thousandths share a rank. \
 Time: a ply is due at the game's deadline_at, and what happens then is stamped with that instant: by the table's absence the \
 computer makes that one ply, or the game is lost by timeout. Without a timer the same happens once absence_seconds have passed \
-since the ply before or the player's last sign of life, whichever is later, and at once on each later turn until the player is \
+since the ply before or the player's last sign of life, whichever is later, after a sign of life up to three seconds more, and at once on each later turn until the player is \
 back. A first move that is never made aborts the game. A game without a ply for seven days is lost by the side to move, or \
 aborted before ply 3. If the service was away for more than six seconds, that time is given back to every running deadline.";
 
@@ -153,6 +155,7 @@ pub async fn get_rating_policy() -> HttpResponse {
         time: TimeView {
             turn_seconds: TableOptions::TURN_SECONDS,
             absence_seconds: TableOptions::ABSENCE_SECONDS,
+            sign_of_life_seconds: due::COARSE.num_seconds(),
             idle_days: due::IDLE.num_days(),
             outage_seconds: sweep::FRESH.num_seconds(),
         },

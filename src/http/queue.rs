@@ -35,7 +35,8 @@ options_body! {
         /// Seconds after which the ticket expires: 10 to 3600. Default 600.
         #[schema(nullable = false, minimum = 10, maximum = 3600)]
         expires_seconds: Option<i32>,
-        /// The `game_id` of your last ticket, to be paired once more while that game runs. Not needed after its end.
+        /// The `game_id` of your last ticket, to be paired once more while that game runs. Not needed after its end; no
+        /// other player's game.
         #[schema(nullable = false)]
         after: Option<String>,
     }
@@ -166,7 +167,7 @@ async fn view(service: &Service, row: &TicketRow) -> Result<TicketView> {
     responses(
         (status = 201, description = "A new ticket", body = TicketView, headers(("location" = String, description = "Its address"))),
         (status = 200, description = "The ticket that stands already", body = TicketView),
-        (status = 409, description = "`already_queued`: a ticket stands that asks for something else"),
+        (status = 409, description = "`already_queued`: a ticket stands that asks for something else, or its game runs"),
         (status = 422, description = "`invalid_option`, `invalid_field`: `errors` names the option or field and says why")
     )
 )]
@@ -198,13 +199,14 @@ pub async fn get_ticket(service: Data<Service>, auth: Auth) -> Result<HttpRespon
 
 /// Leave the queue
 ///
-/// Gives the ticket up. After a 200 no game comes of it. Repeating it changes nothing.
+/// Gives the ticket up. After a 200 no game comes of it. Repeating it changes nothing, nor does it change a ticket that has
+/// expired.
 #[utoipa::path(
     tag = "pairing",
     operation_id = "leave_queue",
     security(("bearer" = [])),
     responses(
-        (status = 200, description = "The ticket, `cancelled`", body = TicketView),
+        (status = 200, description = "The ticket, `cancelled`, or `expired` as it was", body = TicketView),
         (status = 404, description = "`ticket_not_found`"),
         (status = 409, description = "`already_paired`: it found its opponent first")
     )

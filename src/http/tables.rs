@@ -1,20 +1,20 @@
-//! Tables: open, list, sit, leave, change options, ask for the next game.
+//! Tables: open, list, change options.
 
 use actix_web::http::header;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpResponse, delete, get, patch, post};
+use actix_web::{HttpResponse, get, patch, post};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::Service;
-use super::extract::{Auth, Body, Nothing, Params, Viewer, from_path, given};
+use super::extract::{Auth, Body, Params, Viewer, from_path, given};
 use super::views::{self, AbsenceView, TableView, VisibilityView, WinRuleView};
 use crate::error::{Error, Result};
-use crate::ids::TableId;
+use crate::ids::{PlayerId, TableId};
 use crate::ladder::tables;
-use crate::options::{InvalidOption, TableOptions};
+use crate::options::TableOptions;
 use crate::store;
-use crate::store::tables::Listing;
+use crate::store::tables::{Listing, TableRow};
 
 /// A table's id.
 #[derive(Debug, IntoParams)]
@@ -223,12 +223,23 @@ pub async fn get_table(
     let table =
         tables::load_visible(&mut *service.pool.acquire().await?, table_id, viewer.0, params.0.join_code.as_deref())
             .await?;
+    if let Some(player) = viewer.0 {
+        seen(&service, &table, player).await?;
+    }
     Ok(HttpResponse::Ok().json(TableView::new(&table, viewer.0)))
+}
+
+/// A player who is seated has dealt with a table: a sign of life in its game.
+pub(super) async fn seen(service: &Service, table: &TableRow, player: PlayerId) -> Result<()> {
+    match table.game_id {
+        Some(game_id) if table.running && table.seats(player) => super::games::seen(service, game_id, player).await,
+        _ => Ok(()),
+    }
 }
 
 /// Change a table's options
 ///
-/// For the next game, by the host, while no game runs.
+/// For the next game, by the host, while no game runs. Whoever has asked for the next game asks anew: it is another one.
 #[utoipa::path(
     tag = "tables",
     operation_id = "change_table",
@@ -254,108 +265,5 @@ pub async fn change_table(
     let table_id = from_path(&path, Error::TableNotFound)?;
     let table =
         tables::change_options(&service.pool, table_id, auth.player(), move |options| body.0.apply(options)).await?;
-    Ok(HttpResponse::Ok().json(TableView::new(&table, Some(auth.player()))))
-}
-
-/// How to sit down.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({ "join_code": "q7x3k9pm" }))]
-pub struct Sit {
-    /// Needed at an unlisted table, but for its host.
-    #[schema(nullable = false)]
-    join_code: Option<String>,
-    /// Gives a free seat to the computer at this level, at a casual table of one's own; between games, another level
-    /// to the computer that sits there.
-    #[schema(nullable = false, minimum = 1, maximum = 8)]
-    cpu_level: Option<u8>,
-}
-
-/// Sit down
-///
-/// Takes a free seat. The second seat starts the game: `game_id` in the answer. Sitting where one sits changes nothing.
-#[utoipa::path(
-    tag = "tables",
-    operation_id = "sit",
-    params(TablePath),
-    request_body = Option<Sit>,
-    security(("bearer" = [])),
-    responses(
-        (status = 201, description = "Seated", body = TableView),
-        (status = 200, description = "Was seated before", body = TableView),
-        (status = 404, description = "`table_not_found`; at an unlisted table, the join code is missing or wrong"),
-        (status = 403, description = "`forbidden`: only the host seats the computer"),
-        (status = 409, description = "`seat_taken`: both seats are; `game_running`: the computer's level changes between games"),
-        (status = 410, description = "`table_closed`"),
-        (status = 422, description = "`invalid_option`: the level is 1 to 8, and the table casual")
-    )
-)]
-#[post("/v1/tables/{table_id}/seat")]
-pub async fn sit(service: Data<Service>, path: Path<String>, auth: Auth, body: Body<Sit>) -> Result<HttpResponse> {
-    let table_id = from_path(&path, Error::TableNotFound)?;
-    let (table, new) = match body.0.cpu_level {
-        Some(level) => tables::seat_computer(&service.pool, table_id, auth.player(), cpu_level(level)?).await?,
-        None => tables::sit(&service.pool, table_id, auth.player(), body.0.join_code).await?,
-    };
-    let mut answer = if new { HttpResponse::Created() } else { HttpResponse::Ok() };
-    Ok(answer.json(TableView::new(&table, Some(auth.player()))))
-}
-
-fn cpu_level(level: u8) -> Result<u8> {
-    match level {
-        1..=8 => Ok(level),
-        _ => Err(InvalidOption { name: "cpu_level", why: "the computer has the levels 1 to 8".to_owned() }.into()),
-    }
-}
-
-/// Leave a table
-///
-/// Between games, gives the seat up. During a game the seat stays yours, and you are absent from now on, until you deal
-/// with the game again: resign to end it. A host who leaves the table to nobody, or to the computer, closes it.
-#[utoipa::path(
-    tag = "tables",
-    operation_id = "leave_seat",
-    params(TablePath),
-    security(("bearer" = [])),
-    responses(
-        (status = 200, description = "The table", body = TableView),
-        (status = 403, description = "`not_seated`"),
-        (status = 404, description = "`table_not_found`"),
-        (status = 410, description = "`table_closed`")
-    )
-)]
-#[delete("/v1/tables/{table_id}/seat")]
-pub async fn leave_seat(service: Data<Service>, path: Path<String>, auth: Auth) -> Result<HttpResponse> {
-    let table_id = from_path(&path, Error::TableNotFound)?;
-    let table = tables::leave(&service.pool, table_id, auth.player()).await?;
-    Ok(HttpResponse::Ok().json(TableView::new(&table, Some(auth.player()))))
-}
-
-/// Ask for the next game
-///
-/// Starts once both seats have asked. With `alternate_first` the other seat then moves first.
-#[utoipa::path(
-    tag = "tables",
-    operation_id = "ask_next",
-    params(TablePath),
-    request_body = Option<Nothing>,
-    security(("bearer" = [])),
-    responses(
-        (status = 200, description = "The table; `running` tells whether the game has begun", body = TableView),
-        (status = 403, description = "`not_seated`"),
-        (status = 404, description = "`table_not_found`"),
-        (status = 409, description = "`game_running`"),
-        (status = 410, description = "`table_closed`")
-    )
-)]
-#[post("/v1/tables/{table_id}/next")]
-pub async fn ask_next(
-    service: Data<Service>,
-    path: Path<String>,
-    auth: Auth,
-    _: Body<Nothing>,
-) -> Result<HttpResponse> {
-    let table_id = from_path(&path, Error::TableNotFound)?;
-    let table = tables::ask_next(&service.pool, table_id, auth.player()).await?;
     Ok(HttpResponse::Ok().json(TableView::new(&table, Some(auth.player()))))
 }

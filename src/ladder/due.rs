@@ -16,8 +16,11 @@ const FIRST_MOVES: i16 = 2;
 /// A game where somebody may become due at once with the next ply is looked at this often, however long that ply takes.
 const GLANCE: (TimeDelta, TimeDelta) = (TimeDelta::seconds(2), TimeDelta::seconds(60));
 
+/// Nobody takes so long for what is due at once, unless there is much of it.
+const LATE: TimeDelta = TimeDelta::seconds(5);
+
 /// Signs of life are written no more often, and count for as much longer.
-const COARSE: TimeDelta = TimeDelta::seconds(3);
+pub const COARSE: TimeDelta = TimeDelta::seconds(3);
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +125,12 @@ impl Due {
 #[must_use]
 pub fn is_at_once(clock: &Clock) -> bool {
     Due::of(clock).at <= clock.ply_at
+}
+
+/// Whether something was due at once and has not been done for so long that whoever was to do it may be gone.
+#[must_use]
+pub fn is_late(clock: &Clock) -> bool {
+    is_at_once(clock) && clock.now - clock.ply_at > LATE
 }
 
 /// Whether a sign of life of a side would change when something is due.
@@ -251,9 +260,12 @@ mod tests {
         let mut c = Clock { second_id: PlayerId::of_cpu(3), ..clock(Absence::Cpu) };
         assert_eq!(due(&c), (Deed::CpuTurn, 100));
         assert!(is_at_once(&c));
+        assert!(!is_late(&c));
+        assert!(is_late(&Clock { now: at(106), ..c.clone() }));
         // On the other's turn it is glanced at, ever less often.
         c.ply = 6;
         assert!(!is_at_once(&c));
+        assert!(!is_late(&Clock { now: at(106), ..c.clone() }));
         assert_eq!(Due::of(&c).check_at(&c), at(103));
         assert_eq!(due(&c), (Deed::Forfeit, 100 + WEEK), "the computer does not play against itself");
         c.absence = Absence::Forfeit;

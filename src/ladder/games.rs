@@ -123,28 +123,33 @@ async fn change_offer(pool: &PgPool, game_id: GameId, player: PlayerId, action: 
             Box::pin(async move {
                 let mut loaded = load(conn, game_id).await?;
                 let side = loaded.side_of(player)?;
+                let current_ply = loaded.game.ply();
+                // A game that time has ended is ended by time.
+                if let Some(ending) = sweep::overdue_ending(conn, &loaded).await? {
+                    settle::finish(conn, loaded, current_ply, ending).await?;
+                    return Ok(Some(Err(Error::GameOver { current_ply })));
+                }
                 if loaded.row.ended_at.is_some() {
                     let agreed = loaded.row.termination.map(|t| t.0) == Some(Termination::Agreement);
                     let again = agreed && action == DrawAction::Offer;
-                    let current_ply = loaded.game.ply();
-                    return if again { Ok(Some(None)) } else { Err(Error::GameOver { current_ply }) };
+                    return if again { Ok(Some(Ok(None))) } else { Err(Error::GameOver { current_ply }) };
                 }
                 let before = loaded.row.draw_offer.map(|offer| offer.0);
                 let after = match (action, before) {
                     (DrawAction::Offer, None) => Some(side),
-                    (DrawAction::Offer, Some(offer)) if offer == side => return Ok(Some(Some(loaded))),
+                    (DrawAction::Offer, Some(offer)) if offer == side => return Ok(Some(Ok(Some(loaded)))),
                     (DrawAction::Decline, Some(offer)) if offer != side => None,
                     (DrawAction::Decline, _) => return Err(Error::NoOffer),
-                    (DrawAction::Offer | DrawAction::Accept, _) => return Ok(Some(None)),
+                    (DrawAction::Offer | DrawAction::Accept, _) => return Ok(Some(Ok(None))),
                 };
                 let set = store::games::set_offer(conn, game_id, loaded.row.ply, before, after).await?;
                 loaded.row.draw_offer = after.map(store::Word);
-                Ok(set.then_some(Some(loaded)))
+                Ok(set.then_some(Ok(Some(loaded))))
             })
         })
         .await?;
         if let Some(changed) = changed {
-            return Ok(changed);
+            return changed;
         }
     }
     Err(Error::Overloaded)

@@ -19,7 +19,7 @@ use super::replay::{Loaded, Ply};
 use super::settle::{self, Ending};
 use super::sweep;
 use crate::error::{Error, Result};
-use crate::ids::GameId;
+use crate::ids::{GameId, PlayerId};
 use crate::store;
 use crate::store::clocks::Clock;
 use crate::store::games::{Append, GameRow};
@@ -81,7 +81,29 @@ impl Court {
         {
             self.presence.note(sign);
         }
+        // Who woke the computer the first time may be gone.
+        if let Ok(Decision::Retry(game, _)) = &decision {
+            self.tell(game);
+        }
         decision
+    }
+
+    /// A player deals with a game, which was read for that: a sign of life. Who had left is back at once, on every
+    /// instance, and what nobody has done is done now.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn seen(&self, row: &GameRow, player: PlayerId) -> Result<()> {
+        if let Some(sign) = Sign::of(row, player) {
+            self.presence.note(sign);
+            if sign.returns {
+                self.presence.write(&self.pool).await?;
+            }
+        }
+        if row.ended_at.is_none() && row.side_of(player).is_some() && due::is_late(&Clock::from(row)) {
+            let _ = self.due_now.try_send(row.game_id);
+        }
+        Ok(())
     }
 
     /// A game after a ply: wakes who is to act if something is due at once.

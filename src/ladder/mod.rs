@@ -14,6 +14,7 @@ pub mod queue;
 pub mod ranks;
 pub mod rebuild;
 pub mod replay;
+pub mod seats;
 pub mod settle;
 pub mod sweep;
 pub mod tables;

@@ -24,6 +24,8 @@ pub struct Sign {
     game_id: GameId,
     side: Side,
     at: DateTime<Utc>,
+    /// Whoever gives it had left.
+    pub returns: bool,
 }
 
 impl Sign {
@@ -32,7 +34,11 @@ impl Sign {
     pub fn of(row: &GameRow, player: PlayerId) -> Option<Self> {
         let side = row.side_of(player)?;
         let matters = row.status == GameStatus::Playing && due::heeds_signs_of(&Clock::from(row), side);
-        matters.then_some(Self { game_id: row.game_id, side, at: row.now })
+        let returns = match side {
+            Side::First => row.first_away,
+            Side::Second => row.second_away,
+        };
+        matters.then_some(Self { game_id: row.game_id, side, at: row.now, returns })
     }
 }
 

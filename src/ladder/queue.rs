@@ -105,6 +105,11 @@ async fn take(pool: &PgPool, player: PlayerId, wish: Wish) -> Result<(TicketRow,
                 max_window: wish.max_window,
                 expires_seconds: wish.expires_seconds,
             };
+            if let Some(after) = wish.after
+                && !store::queue::is_game_of(conn, after, player).await?
+            {
+                return Err(Error::field("after", "after is the game_id of your last ticket"));
+            }
             if !store::queue::lock(conn, player).await? && store::queue::put(conn, &new, false).await? {
                 return Ok((load(conn, player).await?, true));
             }
@@ -119,7 +124,13 @@ async fn take(pool: &PgPool, player: PlayerId, wish: Wish) -> Result<(TicketRow,
                 _ => false,
             };
             if stands {
-                return if wish.is_of(&ticket) { Ok((ticket, false)) } else { Err(Error::AlreadyQueued) };
+                return match ticket.status() {
+                    _ if wish.is_of(&ticket) => Ok((ticket, false)),
+                    TicketStatus::Paired => Err(Error::AlreadyQueued(
+                        "your ticket, which asked for something else, was paired and its game runs: `after` names it where you want another one",
+                    )),
+                    _ => Err(Error::AlreadyQueued("you wait with a ticket that asks for something else: withdraw it first")),
+                };
             }
             store::queue::put(conn, &new, true).await?;
             Ok((load(conn, player).await?, true))
@@ -128,7 +139,7 @@ async fn take(pool: &PgPool, player: PlayerId, wish: Wish) -> Result<(TicketRow,
     .await
 }
 
-/// Gives the ticket up. It as it then stands; giving it up again changes nothing.
+/// Gives the ticket up. It as it then stands; giving it up again changes nothing, nor does it where it has expired.
 ///
 /// # Errors
 /// `TicketNotFound`; `AlreadyPaired` where a game came of it.

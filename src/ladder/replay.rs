@@ -185,3 +185,13 @@ pub enum NoMove {
     /// The game was over before.
     GameOver,
 }
+
+impl std::fmt::Display for NoMove {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Malformed => Error::MalformedMove.fmt(f),
+            Self::Illegal(reason) => reason.fmt(f),
+            Self::GameOver => f.write_str("the game is over before this move"),
+        }
+    }
+}

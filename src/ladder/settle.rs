@@ -105,7 +105,6 @@ pub async fn finish_many(conn: &mut PgConnection, mut ends: Vec<ToEnd>) -> Resul
         row.winner = end.ending.outcome.and_then(Outcome::winner).map(store::Word);
         row.termination = Some(store::Word(end.ending.termination));
         row.ended_at = Some(end.ending.at);
-        row.draw_offer = None;
         row.deadline_at = None;
         if let Some(settled) = settled.get(&row.game_id) {
             [row.first_before_milli, row.second_before_milli] = settled.each_ref().map(|s| Some(s.before.rating_milli));
@@ -113,6 +112,7 @@ pub async fn finish_many(conn: &mut PgConnection, mut ends: Vec<ToEnd>) -> Resul
         }
         end.loaded.row.rerun = is_played_again(&end.loaded, end.ending).then(GameId::new);
         rows.push(finish_row(end));
+        end.loaded.row.draw_offer = None;
     }
     let ended: HashSet<GameId> = store::games::finish_many(conn, &rows).await?.into_iter().collect();
     ends.retain(|end| ended.contains(&end.loaded.row.game_id));
@@ -161,6 +161,7 @@ fn finish_row(end: &ToEnd) -> Finish {
         status: row.status,
         winner: row.winner.map(|w| w.0),
         termination: ending.termination,
+        draw_offer: row.draw_offer.map(|d| d.0).filter(|_| ending.termination == Termination::Agreement),
         ended_at: ending.at,
         first_before_milli: row.first_before_milli,
         second_before_milli: row.second_before_milli,

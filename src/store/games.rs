@@ -297,6 +297,8 @@ pub struct Finish {
     pub status: GameStatus,
     pub winner: Option<Side>,
     pub termination: Termination,
+    /// The offer that was agreed to; the guard of an agreement.
+    pub draw_offer: Option<Side>,
     pub ended_at: DateTime<Utc>,
     pub first_before_milli: Option<i32>,
     pub second_before_milli: Option<i32>,
@@ -325,6 +327,7 @@ pub async fn finish_many(conn: &mut PgConnection, ends: &[Finish]) -> Result<Vec
     let first_after: Vec<Option<i32>> = ends.iter().map(|e| e.first_after_milli).collect();
     let second_after: Vec<Option<i32>> = ends.iter().map(|e| e.second_after_milli).collect();
     let reruns: Vec<Option<GameId>> = ends.iter().map(|e| e.rerun).collect();
+    let offers: Vec<Option<&str>> = ends.iter().map(|e| e.draw_offer.map(Side::as_str)).collect();
     Ok(sqlx::query_scalar!(
         r#"
         update games g
@@ -334,10 +337,11 @@ pub async fn finish_many(conn: &mut PgConnection, ends: &[Finish]) -> Result<Vec
             rerun = m.rerun, draw_offer = null, deadline_at = null, check_at = null
         from unnest($1::uuid[], $2::smallint[], $3::smallint[], $4::bigint[], $5::timestamptz[], $6::bytea[], $7::text[],
                     $8::text[], $9::text[], $10::timestamptz[], $11::integer[], $12::integer[], $13::integer[], $14::integer[],
-                    $15::uuid[])
+                    $15::uuid[], $16::text[])
              as m (game_id, ply_before, ply, position_hash, ply_at, record, status, winner, termination, ended_at, first_before,
-                   second_before, first_after, second_after, rerun)
+                   second_before, first_after, second_after, rerun, draw_offer)
         where g.game_id = m.game_id and g.ply = m.ply_before and g.status = 'playing'
+          and (m.draw_offer is null or g.draw_offer = m.draw_offer)
         returning g.game_id as "game_id: GameId"
         "#,
         &game_ids as &[GameId],
@@ -355,6 +359,7 @@ pub async fn finish_many(conn: &mut PgConnection, ends: &[Finish]) -> Result<Vec
         &first_after as &[Option<i32>],
         &second_after as &[Option<i32>],
         &reruns as &[Option<GameId>],
+        &offers as &[Option<&str>],
     )
     .fetch_all(conn)
     .await?)

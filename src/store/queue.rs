@@ -169,7 +169,7 @@ pub async fn lock(conn: &mut PgConnection, player_id: PlayerId) -> Result<bool> 
 pub async fn cancel(conn: &mut PgConnection, player_id: PlayerId) -> Result<()> {
     sqlx::query!(
         "update tickets set status = 'cancelled', ended_at = date_trunc('milliseconds', clock_timestamp())
-         where player_id = $1 and status = 'waiting'",
+         where player_id = $1 and status = 'waiting' and expires_at > clock_timestamp()",
         player_id.0,
     )
     .execute(conn)
@@ -187,6 +187,19 @@ pub async fn is_running(conn: &mut PgConnection, game_id: GameId) -> Result<bool
             .fetch_optional(conn)
             .await?;
     Ok(running == Some(true))
+}
+
+/// Whether a game is a player's.
+///
+/// # Errors
+/// The database's.
+pub async fn is_game_of(conn: &mut PgConnection, game_id: GameId, player_id: PlayerId) -> Result<bool> {
+    let own = sqlx::query_scalar!(
+        r#"select $2 in (first_id, second_id) as "own!" from games where game_id = $1"#,
+        game_id.0,
+        player_id.0
+    );
+    Ok(own.fetch_optional(conn).await? == Some(true))
 }
 
 /// The ladders in which tickets wait. None waits longer than `seconds`.

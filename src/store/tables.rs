@@ -101,7 +101,8 @@ pub async fn set_options(
 ) -> Result<()> {
     sqlx::query!(
         "update tables set win_rule = $2, turn_seconds = $3, move_limit = $4, show_destinations = $5, alternate_first = $6,
-                           rated = $7, visibility = $8, absence = $9, absence_seconds = $10, join_code = $11
+                           rated = $7, visibility = $8, absence = $9, absence_seconds = $10, join_code = $11,
+                           leading_wants_next = false, following_wants_next = false
          where table_id = $1",
         table_id.0,
         options.win_rule.as_str(),

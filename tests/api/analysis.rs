@@ -43,4 +43,6 @@ async fn what_cannot_be_analysed_is_named() {
     ] {
         app.post("/v1/analysis", body).await.refuses(422, "invalid_field", pointer);
     }
+    let why = app.post("/v1/analysis", json!({ "moves": ["e1e5", "e9e4"] })).await.problem(422, "invalid_field");
+    assert_eq!(why["detail"], "Another piece is in the way.");
 }

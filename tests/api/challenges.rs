@@ -225,7 +225,7 @@ async fn bad_challenges_are_refused_by_name() {
         challenge(&app, &ana, own, json!({})).await.refuses(422, "invalid_field", "/opponent");
     }
     for nobody in ["nobody", "", "b", "Ben ", "ben\u{0}", &ana.id, "b\u{e9}n"] {
-        challenge(&app, &ana, nobody, json!({})).await.problem(404, "player_not_found");
+        challenge(&app, &ana, nobody, json!({})).await.refuses(404, "player_not_found", "/opponent");
     }
     app.post_as(&ana, "/v1/challenges", json!({})).await.refuses(400, "malformed_request", "/opponent");
     for (options, code, part) in [

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::app::{Answer, Player, TestApp};
+use crate::races::two_instances;
 
 async fn say(app: &TestApp, game: &str, player: &Player, action: &str) -> Answer {
     app.post_as(player, &format!("/v1/games/{game}/draw"), json!({ "action": action })).await
@@ -128,4 +129,24 @@ async fn declining_an_agreed_draw_is_too_late() {
     say(&app, &game, &ana, "offer").await.expect(200);
     say(&app, &game, &ben, "accept").await.expect(200);
     say(&app, &game, &ben, "decline").await.problem(409, "game_over");
+}
+
+#[tokio::test]
+async fn of_accepting_and_declining_one_counts() {
+    let [app, other] = two_instances().await;
+    let (ana, ben) = (app.guest().await, app.guest().await);
+    for _ in 0..30 {
+        let game = app.begin(&ana, &ben, json!({ "rated": false })).await;
+        say(&app, &game, &ana, "offer").await.expect(200);
+        let (declined, accepted) =
+            futures_util::join!(say(&app, &game, &ben, "decline"), say(&other, &game, &ben, "accept"));
+        if accepted.status == 200 {
+            declined.problem(409, "game_over");
+            assert_eq!(app.game(&game).await["termination"], "agreement");
+        } else {
+            accepted.problem(409, "no_offer");
+            assert_eq!(declined.expect(200)["status"], "playing");
+            app.resign(&game, &ana).await.expect(200);
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod moves;
 mod openapi;
 #[path = "../../rules/tests/oracle/mod.rs"]
 mod oracle;
+mod presence;
 mod queue;
 mod races;
 mod random;

@@ -69,6 +69,70 @@ async fn who_asked_and_then_left_asks_no_more() {
 }
 
 #[tokio::test]
+async fn other_options_are_asked_for_anew() {
+    let app = TestApp::start().await;
+    let (ana, ben) = (app.register("Ana").await, app.register("Ben").await);
+    let table = app.open(&ana, json!({ "rated": false })).await;
+    let game = app.sit(&ben, &table).await.expect(201);
+    app.resign(text(&game, "game_id"), &ana).await.expect(200);
+    next(&app, &ben, &table).await.expect(200);
+    let address = format!("/v1/tables/{table}");
+    let same = app.patch_as(&ana, &address, json!({ "rated": false })).await.expect(200);
+    assert_eq!(same["seats"][1]["wants_next"], true, "nothing has changed");
+    let changed = app.patch_as(&ana, &address, json!({ "rated": true, "absence": "forfeit" })).await.expect(200);
+    assert_eq!((&changed["seats"][1]["wants_next"], &changed["options"]["rated"]), (&json!(false), &json!(true)));
+    assert_eq!(next(&app, &ana, &table).await.expect(200)["running"], false);
+    assert_eq!(next(&app, &ben, &table).await.expect(200)["running"], true);
+}
+
+#[tokio::test]
+async fn a_wish_for_a_next_game_is_taken_back() {
+    let app = TestApp::start().await;
+    let (ana, ben, eva) = (app.guest().await, app.guest().await, app.guest().await);
+    let table = app.open(&ana, json!({})).await;
+    let game = app.sit(&ben, &table).await.expect(201);
+    let address = format!("/v1/tables/{table}/next");
+    app.delete_as(&ben, &address).await.problem(409, "game_running");
+    app.resign(text(&game, "game_id"), &ana).await.expect(200);
+    app.delete_as(&eva, &address).await.problem(403, "not_seated");
+    let before = app.delete_as(&ben, &address).await.expect(200);
+    next(&app, &ben, &table).await.expect(200);
+    for _ in 0..2 {
+        assert_eq!(app.delete_as(&ben, &address).await.expect(200), before);
+    }
+    let alone = next(&app, &ana, &table).await.expect(200);
+    assert_eq!((&alone["running"], &alone["seats"][0]["wants_next"]), (&json!(false), &json!(true)));
+    app.delete_as(&ben, &address).await.expect(200);
+    assert_eq!(next(&app, &ben, &table).await.expect(200)["running"], true, "Ana's wish stands");
+}
+
+#[tokio::test]
+async fn a_wish_that_names_the_game_before_may_be_repeated() {
+    let app = TestApp::start().await;
+    let (ana, ben) = (app.guest().await, app.guest().await);
+    let table = app.open(&ana, json!({})).await;
+    let one = text(&app.sit(&ben, &table).await.expect(201), "game_id").to_owned();
+    let ask = async |player: &Player, after: &str| {
+        app.post_as(player, &format!("/v1/tables/{table}/next"), json!({ "after": after })).await
+    };
+    ask(&ben, &one).await.problem(409, "game_running");
+    app.resign(&one, &ana).await.expect(200);
+    let other = app.begin(&ana, &ben, json!({})).await;
+    for wrong in [&*other, "x", ""] {
+        ask(&ben, wrong).await.refuses(422, "invalid_field", "/after");
+    }
+    ask(&ben, &one).await.expect(200);
+    let begun = ask(&ana, &one).await.expect(200);
+    assert_eq!((&begun["running"], &begun["games"]), (&json!(true), &json!(2)));
+    assert_eq!(ask(&ben, &one).await.expect(200), begun, "the answer was lost");
+    let two = text(&begun, "game_id").to_owned();
+    app.resign(&two, &ben).await.expect(200);
+    let late = ask(&ben, &one).await.expect(200);
+    assert_eq!((&late["running"], &late["seats"][1]["wants_next"]), (&json!(false), &json!(false)));
+    assert_eq!(ask(&ben, &two).await.expect(200)["seats"][1]["wants_next"], true);
+}
+
+#[tokio::test]
 async fn the_sides_change_from_game_to_game_or_stay() {
     for (alternate, order) in [(true, ["Ana", "Ben", "Ana"]), (false, ["Ana", "Ana", "Ana"])] {
         let app = TestApp::start().await;

@@ -10,7 +10,7 @@ use hasami_ladder::ids::{GameId, PlayerId};
 use hasami_ladder::ladder::games::{self, DrawAction};
 use hasami_ladder::ladder::judge::{Mover, PlayMove};
 use hasami_ladder::ladder::replay::Loaded;
-use hasami_ladder::ladder::tables;
+use hasami_ladder::ladder::{seats, tables};
 use hasami_ladder::options::TableOptions;
 use hasami_rules::{Game, Side, WinRule};
 
@@ -85,7 +85,7 @@ impl Hall {
         let (pool, host) = (&self.service.pool, self.bots[host].player_id);
         let options = TableOptions { rated: false, ..options(ladder) };
         let table = until_done(|| tables::open(pool, host, options.clone(), false)).await?;
-        until_done(|| tables::seat_computer(pool, table.table_id, host, level)).await?;
+        until_done(|| seats::seat_computer(pool, table.table_id, host, level)).await?;
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Hall {
         let pool = &self.service.pool;
         let [first, second] = bots.map(|bot| self.bots[bot].player_id);
         let table = until_done(|| tables::open(pool, first, options.clone(), true)).await?;
-        let (table, _) = until_done(|| tables::sit(pool, table.table_id, second, None)).await?;
+        let (table, _) = until_done(|| seats::sit(pool, table.table_id, second, None)).await?;
         table.game_id.context("two sit at a table without a game")
     }
 
@@ -104,7 +104,7 @@ impl Hall {
         let guest = Side::ALL.into_iter().map(|side| game.row.player(side)).find(|player| *player != table.host_id);
         for player in guest.into_iter().chain([table.host_id]) {
             until_done(|| async {
-                match tables::leave(pool, table_id, player).await {
+                match seats::leave(pool, table_id, player).await {
                     Ok(_) | Err(Error::NotSeated | Error::TableClosed) => Ok(()),
                     Err(error) => Err(error),
                 }
@@ -137,7 +137,7 @@ impl Hall {
             let ply = game.ply() + 1;
             let mv = match opening.moves().get(usize::from(ply) - 1) {
                 Some(mv) => *mv,
-                None => until_done(|| self.service.thinker.choose(game.clone(), self.level(own))).await?,
+                None => until_done(|| self.service.court.thinker.choose(game.clone(), self.level(own))).await?,
             };
             let request = PlayMove { game_id, by: Mover::Player(own), mv, ply };
             loaded = until_done(|| async {
