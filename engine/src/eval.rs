@@ -17,6 +17,8 @@ pub struct Material {
     lost: [[bool; PIECES + 1]; PIECES + 1],
     /// All must be taken, so the last pieces have to be hunted down.
     hunt: bool,
+    /// What each square is worth that pieces can go to.
+    room: i32,
     /// What a piece in the middle is worth more. It is worth nothing: there it falls more easily. Weaker levels do not
     /// know that.
     forward: i32,
@@ -24,7 +26,10 @@ pub struct Material {
 
 /// What the n-th captured piece adds up to: the nearer the end, the more one is worth.
 const CAPTURE_5: [i16; PIECES + 1] = [0, 100, 205, 320, 450, 600, 600, 600, 600, 600];
-const CAPTURE_ALL: [i16; PIECES + 1] = [0, 100, 202, 308, 420, 540, 670, 820, 1000, 1200];
+/// Steeper where all must be taken: of fewer pieces each is missed more, by hunters and hunted alike.
+const CAPTURE_ALL: [i16; PIECES + 1] = [0, 100, 240, 420, 640, 900, 1200, 1540, 1920, 2340];
+/// How much of that counts, in tenths, by the pieces of whoever leads: few do not catch the last ones.
+const HUNTERS: [i16; PIECES + 1] = [4, 4, 4, 6, 8, 9, 10, 10, 10, 10];
 /// What a lead is worth.
 const LEAD: [i16; PIECES + 1] = [0, 100, 220, 360, 360, 360, 360, 360, 360, 360];
 
@@ -34,16 +39,16 @@ impl Material {
         let mut material = Self {
             worth: [[0; PIECES + 1]; PIECES + 1],
             lost: [[false; PIECES + 1]; PIECES + 1],
-            hunt: false,
+            hunt: win_rule == WinRule::CaptureAll,
+            room: if win_rule == WinRule::CaptureAll { 2 } else { 1 },
             forward,
         };
-        material.hunt = win_rule == WinRule::CaptureAll;
         for own in 0..=PIECES {
             for theirs in 0..=PIECES {
                 let (won, lost) = (PIECES - theirs, PIECES - own);
                 material.worth[own][theirs] = match win_rule {
                     WinRule::Capture5 => CAPTURE_5[won] - CAPTURE_5[lost],
-                    WinRule::CaptureAll => CAPTURE_ALL[won] - CAPTURE_ALL[lost],
+                    WinRule::CaptureAll => (CAPTURE_ALL[won] - CAPTURE_ALL[lost]) / 10 * HUNTERS[own.max(theirs)],
                     WinRule::Lead3 if won >= lost => LEAD[won - lost],
                     WinRule::Lead3 => -LEAD[lost - won],
                 };
@@ -66,8 +71,6 @@ impl Material {
     }
 }
 
-/// For each square more that pieces can go to.
-const ROOM: i32 = 1;
 /// In a corner a piece falls to two and can hardly move.
 const CORNER: i32 = -12;
 /// Part of what the opponent could take with the next move: one piece can nearly always be saved.
@@ -79,7 +82,7 @@ pub const MARGIN: i32 = 200;
 #[inline]
 pub fn evaluate(scene: &Scene, material: &Material, own: usize, theirs: usize) -> i32 {
     let worth = material.worth(own, theirs);
-    let mut place = ROOM * (bits::count(scene.reach) - bits::count(scene.their_reach));
+    let mut place = material.room * (bits::count(scene.reach) - bits::count(scene.their_reach));
     place += CORNER * (bits::count(scene.own & CORNERS) - bits::count(scene.theirs & CORNERS));
     let hanging = scene.hanging;
     if hanging != 0 {
@@ -160,6 +163,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Where all must be taken, whoever leads by one loses by each exchange once few are left.
+    #[test]
+    fn few_hunters_do_not_exchange() {
+        let material = Material::new(WinRule::CaptureAll, 0);
+        assert!((2..=3).all(|own| material.worth(own, own - 1) < material.worth(own + 1, own)));
     }
 
     /// Hunters close in on the last piece, and it is worth more in a corner than in the open.

@@ -1,6 +1,6 @@
 //! Strengths of play.
 
-use hasami_rules::{Game, Move};
+use hasami_rules::{Game, Move, WinRule};
 
 use crate::chance::Chance;
 use crate::order::unpack;
@@ -24,17 +24,29 @@ struct Strength {
     worse: i32,
     /// How much it likes to stand in the middle, where pieces fall easily, in hundredths of a piece.
     forward: i32,
+    /// The same where all pieces must be taken: there it costs less, so there is more of it.
+    forward_all: i32,
+}
+
+impl Strength {
+    /// How much it likes the middle under a win rule.
+    const fn forward(&self, win_rule: WinRule) -> i32 {
+        match win_rule {
+            WinRule::Capture5 | WinRule::Lead3 => self.forward,
+            WinRule::CaptureAll => self.forward_all,
+        }
+    }
 }
 
 const STRENGTHS: [Strength; 8] = [
-    Strength { nodes: 250, weaker: 40, worse: 250, forward: 20 },
-    Strength { nodes: 500, weaker: 20, worse: 150, forward: 20 },
-    Strength { nodes: 1_200, weaker: 10, worse: 120, forward: 20 },
-    Strength { nodes: 4_000, weaker: 7, worse: 100, forward: 20 },
-    Strength { nodes: 12_000, weaker: 5, worse: 90, forward: 18 },
-    Strength { nodes: 40_000, weaker: 4, worse: 80, forward: 15 },
-    Strength { nodes: 150_000, weaker: 1, worse: 80, forward: 9 },
-    Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: 0 },
+    Strength { nodes: 250, weaker: 40, worse: 250, forward: 20, forward_all: 60 },
+    Strength { nodes: 500, weaker: 20, worse: 150, forward: 20, forward_all: 52 },
+    Strength { nodes: 1_200, weaker: 10, worse: 120, forward: 20, forward_all: 44 },
+    Strength { nodes: 4_000, weaker: 7, worse: 100, forward: 20, forward_all: 34 },
+    Strength { nodes: 12_000, weaker: 5, worse: 90, forward: 18, forward_all: 26 },
+    Strength { nodes: 40_000, weaker: 4, worse: 80, forward: 15, forward_all: 18 },
+    Strength { nodes: 150_000, weaker: 1, worse: 80, forward: 9, forward_all: 8 },
+    Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: 0, forward_all: 0 },
 ];
 
 impl Level {
@@ -69,7 +81,7 @@ impl Level {
 pub fn choose(game: &Game, level: Level) -> Option<Move> {
     let strength = level.strength();
     let root = Root::of_game(game)?;
-    let found = deepen(&root, strength.nodes, strength.forward)?;
+    let found = deepen(&root, strength.nodes, strength.forward(root.win_rule))?;
     let mut chance = Chance::new(seed(game, level));
     // Nobody overlooks a win that was seen.
     if matches!(found.score, Score::WinIn(_)) || chance.below(100) >= strength.weaker {
@@ -117,7 +129,7 @@ mod tests {
         let games = (0..400).map(|seed| samples::game(GameOptions::default(), 8, seed));
         let weaker = games.filter(|game| {
             let root = Root::of_game(game).unwrap();
-            let found = deepen(&root, level.nodes(), level.strength().forward).unwrap();
+            let found = deepen(&root, level.nodes(), level.strength().forward(root.win_rule)).unwrap();
             choose(game, level) != Some(found.best)
         });
         let weaker = weaker.count();
