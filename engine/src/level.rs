@@ -22,31 +22,26 @@ struct Strength {
     /// Such a move is worse than the best by at most so many hundredths of a piece, as far as one sees without looking
     /// ahead.
     worse: i32,
-    /// How much it likes to stand in the middle, where pieces fall easily, in hundredths of a piece.
-    forward: i32,
-    /// The same where all pieces must be taken: there it costs less, so there is more of it.
-    forward_all: i32,
+    /// How much it likes to stand in the middle, where pieces fall easily, in hundredths of a piece; by win rule, in the
+    /// order of [`WinRule::ALL`], for some forgive it more than others.
+    forward: [i32; 3],
 }
 
 impl Strength {
-    /// How much it likes the middle under a win rule.
     const fn forward(&self, win_rule: WinRule) -> i32 {
-        match win_rule {
-            WinRule::Capture5 | WinRule::Lead3 => self.forward,
-            WinRule::CaptureAll => self.forward_all,
-        }
+        self.forward[win_rule as usize]
     }
 }
 
 const STRENGTHS: [Strength; 8] = [
-    Strength { nodes: 250, weaker: 40, worse: 250, forward: 20, forward_all: 60 },
-    Strength { nodes: 500, weaker: 20, worse: 150, forward: 20, forward_all: 52 },
-    Strength { nodes: 1_200, weaker: 10, worse: 120, forward: 20, forward_all: 44 },
-    Strength { nodes: 4_000, weaker: 7, worse: 100, forward: 20, forward_all: 34 },
-    Strength { nodes: 12_000, weaker: 5, worse: 90, forward: 18, forward_all: 26 },
-    Strength { nodes: 40_000, weaker: 4, worse: 80, forward: 15, forward_all: 18 },
-    Strength { nodes: 150_000, weaker: 1, worse: 80, forward: 9, forward_all: 8 },
-    Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: 0, forward_all: 0 },
+    Strength { nodes: 250, weaker: 40, worse: 250, forward: [20, 44, 60] },
+    Strength { nodes: 500, weaker: 20, worse: 150, forward: [20, 42, 52] },
+    Strength { nodes: 1_200, weaker: 10, worse: 120, forward: [20, 39, 44] },
+    Strength { nodes: 4_000, weaker: 7, worse: 100, forward: [20, 34, 34] },
+    Strength { nodes: 12_000, weaker: 5, worse: 90, forward: [18, 28, 26] },
+    Strength { nodes: 40_000, weaker: 4, worse: 80, forward: [15, 17, 18] },
+    Strength { nodes: 150_000, weaker: 1, worse: 80, forward: [9, 9, 8] },
+    Strength { nodes: 1_000_000, weaker: 0, worse: 0, forward: [0, 0, 0] },
 ];
 
 impl Level {
