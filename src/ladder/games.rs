@@ -123,11 +123,12 @@ async fn change_offer(pool: &PgPool, game_id: GameId, player: PlayerId, action: 
             Box::pin(async move {
                 let mut loaded = load(conn, game_id).await?;
                 let side = loaded.side_of(player)?;
-                let current_ply = loaded.game.ply();
                 // A game that time has ended is ended by time.
-                if let Some(ending) = sweep::overdue_ending(conn, &loaded).await? {
-                    settle::finish(conn, loaded, current_ply, ending).await?;
-                    return Ok(Some(Err(Error::GameOver { current_ply })));
+                let overdue = sweep::overdue_ending(conn, &mut loaded).await?;
+                let current_ply = loaded.game.ply();
+                if let Some(ending) = overdue {
+                    let ended = settle::finish(conn, loaded, current_ply, ending).await?;
+                    return Ok(ended.map(|_| Err(Error::GameOver { current_ply })));
                 }
                 if loaded.row.ended_at.is_some() {
                     let agreed = loaded.row.termination.map(|t| t.0) == Some(Termination::Agreement);
@@ -166,16 +167,17 @@ async fn end(
     for _ in 0..ATTEMPTS {
         let ended = store::transaction(pool, move |conn| {
             Box::pin(async move {
-                let loaded = load(conn, game_id).await?;
+                let mut loaded = load(conn, game_id).await?;
                 let side = loaded.side_of(player)?;
-                let ply = loaded.game.ply();
                 // A game that time has ended is ended by time.
-                if let Some(ending) = sweep::overdue_ending(conn, &loaded).await? {
-                    settle::finish(conn, loaded, ply, ending).await?;
-                    return Ok(Some(Err(Error::GameOver { current_ply: ply })));
+                let overdue = sweep::overdue_ending(conn, &mut loaded).await?;
+                let current_ply = loaded.game.ply();
+                if let Some(ending) = overdue {
+                    let ended = settle::finish(conn, loaded, current_ply, ending).await?;
+                    return Ok(ended.map(|_| Err(Error::GameOver { current_ply })));
                 }
                 let ended = match decide(&loaded, side)? {
-                    Some(ending) => settle::finish(conn, loaded, ply, ending).await?,
+                    Some(ending) => settle::finish(conn, loaded, current_ply, ending).await?,
                     None => Some(loaded),
                 };
                 Ok(ended.map(Ok))

@@ -280,19 +280,23 @@ pub(super) async fn settle(court: &Court, game: Loaded) -> Result<()> {
     }
 }
 
-/// How a turn timer has ended a game that was read, if it has.
+/// How a turn timer has ended a game that was read, if it has; the game is then as it was read once more.
 ///
 /// # Errors
 /// The database's.
-pub(super) async fn overdue_ending(conn: &mut PgConnection, game: &Loaded) -> Result<Option<Ending>> {
-    let clock = Clock::from(&game.row);
-    let due = Due::of(&clock);
-    match due.ending() {
-        Some(ending) if game.row.ended_at.is_none() && due.is_past_deadline(&clock) => {
-            Ok(is_fresh(conn).await?.then_some(ending))
-        }
-        _ => Ok(None),
+pub(super) async fn overdue_ending(conn: &mut PgConnection, game: &mut Loaded) -> Result<Option<Ending>> {
+    let ending = |game: &Loaded| {
+        let clock = Clock::from(&game.row);
+        let due = Due::of(&clock);
+        due.ending().filter(|_| game.row.ended_at.is_none() && due.is_past_deadline(&clock))
+    };
+    if ending(game).is_none() {
+        return Ok(None);
     }
+    // Time may have been given back since it was read.
+    store::clocks::hold_beats(conn).await?;
+    *game = games::load(conn, game.row.game_id).await?;
+    Ok(if is_fresh(conn).await? { ending(game) } else { None })
 }
 
 async fn settle_due(court: &Court, game: Loaded) -> Result<()> {

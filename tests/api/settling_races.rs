@@ -2,8 +2,10 @@
 
 use futures_util::future::{join, join_all};
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 
 use crate::app::{Player, TestApp};
+use crate::clocks::pass;
 use crate::formula::NEW;
 use crate::races::{statuses, two_instances};
 
@@ -86,6 +88,34 @@ async fn many_games_played_through_two_instances_at_once_go_on_undisturbed() {
     }
     let logs = join_all(games.iter().map(|(game, _)| apps[0].get_text(game))).await;
     assert!(logs.iter().all(|log| log == "e1e5 e9e6 d1d5 d9d6 f1f5 f9f6 e5e4 e6e7"), "{logs:?}");
+}
+
+#[tokio::test]
+async fn who_resigns_while_time_is_given_back_has_resigned() {
+    let app = TestApp::start().await;
+    let (ana, ben) = (app.register("Ana").await, app.register("Ben").await);
+    let game = app.begin(&ana, &ben, json!({ "turn_seconds": 30, "absence": "forfeit" })).await;
+    app.play_line(&game, [&ana, &ben], LINE).await;
+    let mut holder = PgConnection::connect_with(&app.database).await.unwrap();
+    let hold = "begin; select pg_advisory_xact_lock(hashtextextended('hasami-ladder: beat', 0))";
+    sqlx::raw_sql(hold).execute(&mut holder).await.unwrap();
+    pass(&app, &game, 31).await;
+    // Ana's time looks over, to the sweep and to Ben's resignation: both wait for who gives time back.
+    let (answer, ()) = join(app.resign(&game, &ben), async {
+        app.sees_row(
+            "select 1 where (select count(*) from pg_locks where locktype = 'advisory' and not granted
+                             and mode = 'ShareLock' and database = (select oid from pg_database
+                                                                    where datname = current_database())) = 2",
+        )
+        .await;
+        let give_back =
+            format!("update games set deadline_at = now() + interval '30 seconds' where game_id = '{game}'; commit");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(give_back)).execute(&mut holder).await.unwrap();
+    })
+    .await;
+    answer.expect(200);
+    let state = app.game(&game).await;
+    assert_eq!((&state["termination"], &state["winner"]), (&json!("resignation"), &json!("first")));
 }
 
 impl TestApp {
